@@ -839,6 +839,10 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_mem_bind},
     {"--overlap", NULL, CORES, "Bind ranks to cores that your other steps have, too",
      SETS(FLAG, step.overlap)},
+    {"--wait-cores", NULL, CORES,
+     "Wait until the job's other mprun with --wait-cores that were first leave as many slots of "
+     "each host as the ranks there take",
+     SETS(FLAG, start.wait_cores)},
     {"--report-bindings", NULL, CORES, "Print the cores of each rank as the kernel reports them",
      SETS(FLAG, report_bindings)},
     {"--mem-per-rank", "SIZE", LIMITS, "Limit the memory of each rank",

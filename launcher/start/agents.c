@@ -86,7 +86,7 @@ static int start_holder(struct agents *a, const char *name, int listen_fd, struc
 
 /* Another mprun of the job may do the same at the same time: one of them gets the name, and listens
  * a moment later. */
-static int reach_holder(struct agents *a, struct error *err)
+int agents_reach_holder(struct agents *a, bool starts_it, struct error *err)
 {
     const struct timespec bit = {.tv_nsec = HOLDER_WAIT_NS};
     char job[HOLDER_JOB_MAX];
@@ -96,7 +96,7 @@ static int reach_holder(struct agents *a, struct error *err)
     for (int i = 0; i < HOLDER_TRIES; i++) {
         int fd = holder_connect(job, err);
         a->holder = fd < 0 ? 0 : holder_pid(fd);
-        if (fd >= 0 || err->code != ECONNREFUSED || !has_agents(a->starters->plan))
+        if (fd >= 0 || err->code != ECONNREFUSED || !starts_it)
             return fd;
         AUTO_CLOSE int listen_fd = holder_listen(job, err);
         if (listen_fd < 0 && err->code != EADDRINUSE)
@@ -297,7 +297,7 @@ static bool ask(struct agents *a)
     struct starters *s = a->starters;
     double keep = s->plan->cmd->explain ? KEEP_STEP : s->plan->cmd->start.keep;
     struct error e = {0};
-    a->fd = reach_holder(a, &e);
+    a->fd = agents_reach_holder(a, has_agents(s->plan), &e);
     a->io = a->fd < 0 ? NULL : loop_io_create(s->step.loop, a->fd, LOOP_READ, readable, a);
     if (!a->io) {
         log_debug("the job has no agents: %s", a->fd < 0 ? e.text : "out of memory");

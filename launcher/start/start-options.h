@@ -14,6 +14,7 @@ struct start_options {
     const char *prefix;   /* where mprun is installed on other machines; NULL: as here */
     int64_t tree;         /* from so many hosts on they start others; 0: never; -1: not said */
     double keep;          /* seconds that the job's agents stay without a step, or a KEEP_ */
+    int wait_cores;       /* for those of other steps that wait, too */
     uint32_t concurrency; /* 0: the adapter's default */
     double timeout;       /* seconds that a host has to report back */
 };

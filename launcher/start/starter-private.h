@@ -12,6 +12,7 @@
 #include "launcher/start/agents.h"
 #include "launcher/start/mprund-grants.h"
 #include "launcher/start/starters.h"
+#include "launcher/start/wait-cores.h"
 #include "model/rank-end.h"
 #include "wire/start-channel/preamble.h"
 
@@ -66,6 +67,7 @@ struct starters {
     struct oom_kills oom_kills; /* here, since the start began */
     struct listeners listeners;
     struct agents agents;
+    struct cores_wait cores_wait;
     struct start_progress progress;
     struct loop_timer start_timer; /* a tick while hosts are being started: start-timeout.c */
     pid_t *foreign; /* children of a shell that exec'ed mprun: sweep-dead-starter.c */

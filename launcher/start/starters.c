@@ -20,6 +20,7 @@ struct starters *starters_create(const struct starters_step *step)
     grants_ask(&s->grants, s->plan);
     room_init(s);
     agents_init(&s->agents, s);
+    cores_wait_init(&s->cores_wait, s);
     s->of = must(calloc(n + 1, sizeof(*s->of)));
     for (size_t i = 0; i < n; i++)
         s->of[i] = (struct starter){
@@ -117,6 +118,11 @@ static void begin(void *arg)
     loop_defer_schedule(s->step.turn);
 }
 
+static void await_cores(void *arg)
+{
+    cores_await(&((struct starters *)arg)->cores_wait, begin);
+}
+
 void starters_begin(struct starters *s)
 {
     const struct starters_step *step = &s->step;
@@ -127,7 +133,7 @@ void starters_begin(struct starters *s)
     oom_kills_begin(&s->oom_kills);
     if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,
                        &e) == 0)
-        grants_await(&s->grants, step->loop, begin, s);
+        grants_await(&s->grants, step->loop, await_cores, s);
     else
         cannot_begin(s, &e);
 }
@@ -207,7 +213,7 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
 /* mprun does not wait for start clients whose starters never come, where it may not end them. */
 void starters_cancel(struct starters *s)
 {
-    if (grants_forget(&s->grants))
+    if (grants_forget(&s->grants) || (!s->starting && cores_leave(&s->cores_wait)))
         none_begins(s);
     if (!s->starting)
         return;
@@ -229,6 +235,7 @@ void starters_close(struct starters *s)
     s->plan->adapter->destroy(take_ptr(s->starting));
     listeners_close(&s->listeners);
     agents_close(&s->agents);
+    cores_leave(&s->cores_wait);
     room_end(s);
     start_timeout_end(s);
     for (size_t i = 0; i < s->plan->nused; i++) {
@@ -251,6 +258,7 @@ bool starters_were_forked(const struct starters *s, const struct host *h)
 
 bool starters_leave(struct starters *s)
 {
+    cores_leave(&s->cores_wait);
     return agents_leave(&s->agents);
 }
 

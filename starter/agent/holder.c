@@ -19,6 +19,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/loop.h"
+#include "common/number.h"
 #include "common/proc.h"
 #include "model/rank-end.h"
 #include "starter/tunables.h"
@@ -28,11 +29,21 @@
 
 enum { WORDS_MAX = 1024 };
 
+/* Slots that a step takes. */
+struct need {
+    uint64_t host; /* a hash of its name */
+    uint32_t number, n, of;
+};
+
 struct asker { /* an mprun */
     struct asker *next;
     int fd;
     bool is_over; /* its step is; it waits for BYE */
     bool is_gone;
+    struct need *needs;
+    size_t nneeds;
+    uint32_t turn; /* 0: it waits for no slots */
+    bool has_slots, is_told;
 };
 
 /* An mprun that waits for an agent: another mprun starts it, or it ends. */
@@ -81,7 +92,7 @@ struct holder {
     struct asker *askers;
     struct agent *agents;
     struct client *clients;
-    uint32_t last_number;
+    uint32_t last_number, last_turn;
     bool sees_end; /* of the job */
     int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
     double alive, needed; /* loop_now(): when agents were told so, and when somebody needed it */
@@ -339,6 +350,20 @@ static void take_keep(struct holder *h, int keep)
         h->keep = keep;
 }
 
+static void take_need(struct asker *a, const struct holder_message *m, size_t name)
+{
+    struct need *more = reallocarray(a->needs, a->nneeds + 1, sizeof(*more)), *one;
+    if (!more || a->turn || m->size != name + sizeof(one->of)) {
+        a->is_gone = true;
+        return;
+    }
+    a->needs = more;
+    one = &more[a->nneeds++];
+    *one = (struct need){
+        .host = hash_bytes(m->data, name), .number = m->host, .n = (uint32_t)m->value};
+    memcpy(&one->of, m->data + name, sizeof(one->of));
+}
+
 /* data: a name with its end, and for START the preamble behind it. */
 static void take_message(struct holder *h, struct asker *asker, struct holder_message *m,
                          int fds[HOLDER_FDS])
@@ -358,6 +383,10 @@ static void take_message(struct holder *h, struct asker *asker, struct holder_me
         take_client(h, fds);
     else if (m->what == HOLDER_CANNOT && is_own)
         a->is_gone = !next_starts_it(a);
+    else if (m->what == HOLDER_NEED)
+        take_need(asker, m, name);
+    else if (m->what == HOLDER_TURN)
+        asker->turn = ++h->last_turn;
     else if (m->what == HOLDER_KEEP)
         take_keep(h, m->value);
     else if (m->what == HOLDER_DOWN)
@@ -431,6 +460,7 @@ static void remove_gone(struct holder *h)
         *at = a->next;
         forget_asker(h, a);
         close(a->fd);
+        free(a->needs);
         free(a);
     }
     for (struct client **at = &h->clients; *at;) {
@@ -450,6 +480,52 @@ static void remove_gone(struct holder *h)
         }
         *at = a->next;
         agent_free(a);
+    }
+}
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+/* A host that has not enough of them now; NULL: all have. A host that nobody has is enough, as a
+ * step may have more ranks than slots. */
+static const struct need *lacks(const struct holder *h, const struct asker *a, uint32_t *ret_free)
+{
+    for (size_t i = 0; i < a->nneeds; i++) {
+        uint64_t used = 0;
+        for (const struct asker *b = h->askers; b; b = b->next)
+            for (size_t k = 0; b->has_slots && k < b->nneeds; k++)
+                used += b->needs[k].host == a->needs[i].host ? b->needs[k].n : 0;
+        *ret_free = used < a->needs[i].of ? (uint32_t)(a->needs[i].of - used) : 0;
+        if (used > 0 && a->needs[i].n > *ret_free)
+            return &a->needs[i];
+    }
+    return NULL;
+}
+
+static struct asker *next_turn(const struct holder *h)
+{
+    struct asker *first = NULL;
+    for (struct asker *a = h->askers; a; a = a->next)
+        if (a->turn && !a->has_slots && (!first || a->turn < first->turn))
+            first = a;
+    return first;
+}
+
+/* First come, first served, and each step at once or not at all: nobody waits with slots that
+ * others wait for. */
+static void give_slots(struct holder *h)
+{
+    const struct need *lacking = NULL;
+    uint32_t left;
+    for (struct asker *a; (a = next_turn(h)) && !(lacking = lacks(h, a, &left));) {
+        a->has_slots = true;
+        tell(a, HOLDER_HAS, 0, 0, NULL, 0);
+    }
+    for (struct asker *a = lacking ? h->askers : NULL; a; a = a->next) {
+        if (!a->turn || a->has_slots || a->is_told)
+            continue;
+        const struct need *own = lacks(h, a, &left);
+        a->is_told = true;
+        tell(a, HOLDER_WAIT, own ? own->number : UINT32_MAX, own ? (int)left : 0, NULL, 0);
     }
 }
 
@@ -516,6 +592,7 @@ static void let_go(struct holder *h)
 static bool look_after(struct holder *h)
 {
     bool idle = is_idle(h);
+    give_slots(h);
     if (!idle)
         h->needed = loop_now();
     else if (h->keep >= 0 && (loop_now() - h->needed) * 1000 >= h->keep)

@@ -288,3 +288,81 @@ agent idle: ' ]
     [[ $output == *$'same\n 1 h0 1 h1 ' ]]
     all_over
 }
+
+# ---- --wait-cores ----
+
+@test "--wait-cores: of steps that want all slots of two hosts one runs after the other, in the order of coming" {
+    COMMAND=${COMMAND/--keep=job/--wait-cores}
+    run -0 --separate-stderr job '
+        x -n 4 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & p=$!
+        began 4
+        for i in 1 2 3; do
+            x -n 4 sh -c "[ \$MPRUN_RANK != 0 ] || { mkdir alone && echo $i >>order && sleep .2 && rmdir alone; }" 2>said.$i & all="$all $!"
+            until grep -qs "waits for" said.$i; do sleep .05; done
+        done
+        # a smaller one does not go ahead of them
+        x -n 1 sh -c "echo small >>order" 2>small & all="$all $!"
+        until grep -qs "waits for" small; do sleep .05; done
+        [ ! -e order ] && echo none
+        >over; wait $p; echo $?
+        for q in $all; do wait $q || echo failed; done
+        cat order said.1 said.2 small'
+    echo "$output"
+    [ "$output" = "none
+0
+1
+2
+3
+small
+mprun: waits for cores of host h0, where other steps of the job have all but 0 slots (--wait-cores)
+mprun: waits for cores of host h0, where other steps of the job have all but 0 slots (--wait-cores)
+mprun: waits for cores of host h0, where other steps of the job have all but 0 slots (--wait-cores)" ]
+    [ -z "$stderr" ]
+    all_over
+}
+
+@test "--wait-cores: steps that fit run together; what waits is ended by a signal, and its place is free" {
+    COMMAND=${COMMAND/--keep=job/--wait-cores}
+    run -0 --separate-stderr job '
+        x --map-by node -n 2 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & p=$!
+        began 2
+        x --host h1 -n 1 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & q=$!
+        began 3
+        x -n 4 echo all 2>said & r=$!
+        until grep -qs "waits for" said; do sleep .05; done
+        x --host h0 -n 1 echo one 2>said.2 & s=$!
+        until grep -qs "waits for" said.2; do sleep .05; done
+        kill -INT $r; wait $r; echo "code $?"
+        wait $s; cat said.2
+        x -n 4 echo all 2>said & r=$!
+        until grep -qs "waits for" said; do sleep .05; done
+        kill -KILL $r
+        m --host h0 -n 1 echo two
+        >over; wait $p $q; echo $?'
+    echo "$output"
+    [ "$output" = "code 130
+one
+mprun: waits for steps of the job that have waited longer (--wait-cores)
+two
+0" ]
+    rm -r "$XDG_RUNTIME_DIR"/mprun-* # of the one that was killed before any host could do it
+    all_over
+}
+
+@test "--wait-cores: twenty at once end, no two of them at the same time; and also if the process that keeps the queue is killed" {
+    COMMAND=${COMMAND/--keep=job/--wait-cores}
+    run -0 --separate-stderr job '
+        for i in $(seq 20); do
+            x -q -n 4 sh -c "[ \$MPRUN_RANK != 0 ] || { mkdir alone && sleep .02 && rmdir alone && echo ran; }" &
+        done; wait'
+    [ "$(grep -c ran <<<"$output")" = 20 ]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr job '
+        x -n 4 sh -c "echo >>began2; until [ -e over2 ]; do sleep .05; done" & p=$!
+        until [ "$(cat began2 2>/dev/null | wc -l)" = 4 ]; do sleep .05; done
+        for i in $(seq 5); do x -n 4 echo ran 2>said.$i & done
+        until [ "$(cat said.* 2>/dev/null | grep -c "waits for")" -ge 5 ]; do sleep .05; done
+        kill -KILL $(holder); >over2; wait'
+    [ "$(grep -c ran <<<"$output")" = 20 ]
+    all_over
+}

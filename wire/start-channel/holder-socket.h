@@ -27,11 +27,17 @@ enum holder_what {
     HOLDER_KEEP,    /* no host; value: milliseconds that agents stay without a step, -1: until the
                        job ends */
     HOLDER_OVER,    /* no host: the step is over */
+    HOLDER_NEED,    /* value: slots of the host that the step takes; behind the name: all that it
+                       has, as a number of 32 bits */
+    HOLDER_TURN,    /* no host: that was all; the step waits for its turn, and has these slots until
+                       the asker goes */
     HOLDER_DOWN,    /* no host: agents end as soon as no step needs them */
     /* from the holder */
-    HOLDER_HAS,   /* there is an agent */
+    HOLDER_HAS,   /* there is an agent; the answer to TURN: the slots are the step's */
     HOLDER_NONE,  /* there is none: the asker starts it, and then says GIVE or CANNOT */
-    HOLDER_WAIT,  /* it is being started by another mprun, or ends: HAS or NONE comes then */
+    HOLDER_WAIT,  /* it is being started by another mprun, or ends: HAS or NONE comes then.
+                     After TURN: other steps have slots of the host, or the turn; value: so many are
+                     free */
     HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
     HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,  /* the agent has gone, and with it the starter */
