@@ -53,7 +53,10 @@ worker_pid() {
     done
 }
 keeper_pid() { on_root "$1" ps -o ppid= -p "$(worker_pid "$1")" | tr -d ' '; }
-mppmi_pid() { on_root "$1" pgrep -x mppmi; }
+mppmi_pid() { # it starts late where no rank asks for it
+    wait_until 20 on_root "$1" pgrep -x mppmi >/dev/null
+    on_root "$1" pgrep -x mppmi
+}
 mprun_pid() { on_root "$1" pgrep -x mprun; }
 kill_worker() { on_root "$1" kill "-$2" "$(worker_pid "$1")"; }
 
