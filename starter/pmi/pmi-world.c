@@ -20,14 +20,19 @@
 #include "wire/messages/values.h"
 
 /* The server makes some twenty files, which on a disk take longer than all else that it does: they
- * are in memory. Tools look for it in the main directory. */
+ * are in memory. */
 void pmi_directory_make(struct pmi_server *p)
 {
-    const struct host_directories *d = p->services->directories;
-    char name[160];
-    snprintf(p->directory, sizeof(p->directory), "%s/p", host_directories_memory(d));
-    snprintf(name, sizeof(name), "%s/p", d->main.path);
+    snprintf(p->directory, sizeof(p->directory), "%s/p",
+             host_directories_memory(p->services->directories));
     mkdir(p->directory, 0700);
+}
+
+/* Tools look for it in the main directory. */
+static void show_tools(const struct pmi_server *p)
+{
+    char name[160];
+    snprintf(name, sizeof(name), "%s/p", p->services->directories->main.path);
     if (strcmp(p->directory, name) != 0 && symlink(p->directory, name) < 0)
         log_debug("make '%s' for tools: %s", name, strerror(errno));
 }
@@ -40,6 +45,7 @@ void pmi_init_send(const struct pmi_server *p)
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
     ProtobufCBinaryData variables[MAX];
     size_t n = 0;
+    show_tools(p);
     m.directory = bytes_of(p->directory);
     m.hostname = bytes_of(launch_here(s->launch)->host);
     m.step_id = bytes_of(s->launch->step.id);
