@@ -90,8 +90,7 @@ static int names_nothing(const char *word, const struct interface *all, size_t n
         snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s %s", i ? ", " : "",
                  all[i].name, all[i].address);
     return error_set(err, ENODEV,
-                     "'%.60s' is no interface, address or network of this machine, "
-                     "which has: %s",
+                     "'%.60s' is no interface, address or network of this machine, which has: %s",
                      word, list);
 }
 

@@ -49,10 +49,10 @@ static int check_private(int fd, const char *path, struct error *err)
                          "use directory '%s': it belongs to user %u, it must belong to user %u",
                          path, (unsigned)st.st_uid, (unsigned)geteuid());
     if (st.st_mode & 077)
-        return error_set(err, EPERM,
-                         "use directory '%s': its mode is %04o, others must not enter it "
-                         "(chmod 700 helps)",
-                         path, (unsigned)st.st_mode & 07777);
+        return error_set(
+            err, EPERM,
+            "use directory '%s': its mode is %04o, others must not enter it (chmod 700 helps)",
+            path, (unsigned)st.st_mode & 07777);
     return 0;
 }
 
@@ -329,8 +329,7 @@ char *path_find_helper(const char *const relative[], const char *fallback, struc
     if (fallback && is_executable(fallback))
         return strdup(fallback);
     error_set(err, ENOENT,
-              "find '%s': it is neither beside '%s' nor at '%s'; is the installation "
-              "complete?",
+              "find '%s': it is neither beside '%s' nor at '%s'; is the installation complete?",
               relative[0] ? relative[0] : "", own, fallback ? fallback : "(nowhere)");
     return NULL;
 }

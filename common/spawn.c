@@ -303,13 +303,8 @@ static long clone3_on_stack(struct clone3_args *a, char *stack, int (*fn)(void *
     register long result __asm__("rax") = SYS_clone3;
     register void *r12 __asm__("r12") = arg; /* the kernel leaves these as they are */
     register int (*r13)(void *) __asm__("r13") = fn;
-    __asm__ volatile("syscall\n\t"
-                     "testq %%rax, %%rax\n\t"
-                     "jnz 1f\n\t"
-                     "xorl %%ebp, %%ebp\n\t"
-                     "movq %%r12, %%rdi\n\t"
-                     "callq *%%r13\n\t"
-                     "ud2\n"
+    __asm__ volatile("syscall\n\ttestq %%rax, %%rax\n\tjnz 1f\n\txorl %%ebp, %%ebp\n\tmovq %%r12, "
+                     "%%rdi\n\tcallq *%%r13\n\tud2\n"
                      "1:"
                      : "+r"(result)
                      : "D"(a), "S"(sizeof(*a)), "r"(r12), "r"(r13)
@@ -320,12 +315,7 @@ static long clone3_on_stack(struct clone3_args *a, char *stack, int (*fn)(void *
     register long x8 __asm__("x8") = SYS_clone3;
     register void *x19 __asm__("x19") = arg;
     register int (*x20)(void *) __asm__("x20") = fn;
-    __asm__ volatile("svc #0\n\t"
-                     "cbnz x0, 1f\n\t"
-                     "mov x29, xzr\n\t"
-                     "mov x0, x19\n\t"
-                     "blr x20\n\t"
-                     "brk #1\n"
+    __asm__ volatile("svc #0\n\tcbnz x0, 1f\n\tmov x29, xzr\n\tmov x0, x19\n\tblr x20\n\tbrk #1\n"
                      "1:"
                      : "+r"(result)
                      : "r"(x1), "r"(x8), "r"(x19), "r"(x20)

@@ -250,8 +250,8 @@ static int say_mistakes(const struct cmdline *cmd)
         log_error("%s", s->mistakes[i]);
     if (s->nmistakes)
         return EXIT_CODE_MPRUN;
-    printf("files and variables set %zu option%s, and nothing in them is wrong; "
-           "'mprun --show-config' prints them\n",
+    printf("files and variables set %zu option%s, and nothing in them is wrong; 'mprun "
+           "--show-config' prints them\n",
            s->n, plural(s->n));
     return end_output();
 }

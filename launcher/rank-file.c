@@ -92,10 +92,10 @@ static int take_cores(const char *at, struct rank_file_rank *to, struct error *e
         bool has_slot = take_word(&at, "slot") && (take_word(&at, "s=") || take_word(&at, "="));
         len = has_slot ? take_text(&at, 0, &cores) : 0;
         if (!len || at[strspn(at, blanks)])
-            return error_set(err, EINVAL,
-                             "'%.60s' is not understood; expected is 'slot=CORES', without blanks "
-                             "in CORES",
-                             rest);
+            return error_set(
+                err, EINVAL,
+                "'%.60s' is not understood; expected is 'slot=CORES', without blanks in CORES",
+                rest);
     }
     to->cores = must(strndup(cores, len));
     return slot_list_check(cores, len, err);

@@ -742,8 +742,8 @@ static void note_launchers(const struct step_plan *p)
         uint32_t n = rank_set_count(&a->ranks);
         enum dialect d;
         if (n > 1 && dialect_named(basename(a->argv[0]), &d) && d != DIALECT_FLUX)
-            log_note("each of %u ranks is a launcher, '%.60s', that starts ranks of its own; "
-                     "leave it out if one step is meant",
+            log_note("each of %u ranks is a launcher, '%.60s', that starts ranks of its own; leave "
+                     "it out if one step is meant",
                      n, basename(a->argv[0]));
     }
 }

@@ -90,8 +90,8 @@ static void end_step(struct run *r, int signo)
 static void show_state(struct run *r)
 {
     struct rank_counts n = r->record.counts;
-    log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; "
-             "^C again within %g s to end it",
+    log_note("step %s is %s: %u of %u rank%s started, %u ended, on %zu host%s, for %.0f s; ^C "
+             "again within %g s to end it",
              r->plan->step.id, step_state_text(r->state), n.started, r->record.nranks,
              plural(r->record.nranks), n.ended, r->plan->nused, plural(r->plan->nused),
              loop_now() - r->plan->start_time, INT_AGAIN_SECONDS);

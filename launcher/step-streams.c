@@ -126,9 +126,9 @@ static void look_for_readers(void *arg)
         dropped = output_drop(r->output);
     r->taken_before = taken;
     if (dropped)
-        log_warn("%llu bytes of output, and what ranks still had to say, are dropped: nobody "
-                 "reads them",
-                 (unsigned long long)dropped);
+        log_warn(
+            "%llu bytes of output, and what ranks still had to say, are dropped: nobody reads them",
+            (unsigned long long)dropped);
     loop_defer_schedule(&r->turn);
 }
 

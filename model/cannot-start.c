@@ -240,17 +240,15 @@ static bool is_of_shell(const char *name)
 static int add_shells(struct error *err, const char *name)
 {
     if (is_of_shell(name))
-        add(err,
-            "; it is a command of the shell and no program: write it on a line of its own before "
-            "mprun, or for each rank: mprun sh -c '...'");
+        add(err, "; it is a command of the shell and no program: write it on a line of its own "
+                 "before mprun, or for each rank: mprun sh -c '...'");
     else if (strpbrk(name, "|;&<>"))
         add(err, "; what only a shell understands is for a shell: mprun sh -c '...'");
     else if (strchr(name, '$') || name[0] == '~')
         add(err, "; quotes kept the shell from replacing what stands there: write it without them");
     else if (strpbrk(name, " \t"))
-        add(err,
-            "; the program and its arguments are words of their own: write them without quotes "
-            "around all of them");
+        add(err, "; the program and its arguments are words of their own: write them without "
+                 "quotes around all of them");
     else
         return 0;
     return 1;

@@ -446,11 +446,10 @@ static int find_nodes(const struct plan_topology *t, const char *text, struct id
     }
     idset_free(&nodes);
     if (rc == 0 && idset_count(ret) == 0)
-        rc =
-            error_set(err, EINVAL,
-                      "bind a rank to NUMA node%s %s: none of the cores there may be used here, or "
-                      "it does not exist",
-                      strpbrk(text, ",-") ? "s" : "", text);
+        rc = error_set(err, EINVAL,
+                       "bind a rank to NUMA node%s %s: none of the cores there may be used here, "
+                       "or it does not exist",
+                       strpbrk(text, ",-") ? "s" : "", text);
     return rc;
 }
 
@@ -475,10 +474,10 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
     idset_free(&usable);
     if (idset_count(ret) > 0)
         return 0;
-    return error_set(err, EINVAL,
-                     "bind a rank to hardware thread%s %s: it may not be used here, or does not "
-                     "exist",
-                     strpbrk(text, ",-") ? "s" : "", text);
+    return error_set(
+        err, EINVAL,
+        "bind a rank to hardware thread%s %s: it may not be used here, or does not exist",
+        strpbrk(text, ",-") ? "s" : "", text);
 }
 
 static int bind_to_list(struct plan_binding *b, const struct plan_topology *t,
@@ -575,10 +574,10 @@ static bool has_level(const struct plan_topology *t, enum level level)
 
 static int no_level(enum level level, const char *option, struct error *err)
 {
-    return error_set(err, EINVAL,
-                     "%s: this machine has no %s for every core; lstopo and --display topo show "
-                     "what it has",
-                     option, level_text(level));
+    return error_set(
+        err, EINVAL,
+        "%s: this machine has no %s for every core; lstopo and --display topo show what it has",
+        option, level_text(level));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

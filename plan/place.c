@@ -99,8 +99,8 @@ static int too_few_slots(const struct allocation *a, const struct plan_options *
     else
         snprintf(lack, sizeof(lack), "%" PRIu64 " too few", nranks - slots);
     return error_set(err, EINVAL,
-                     "place %" PRIu64 " rank%s%s: %zu host%s%s %s %" PRIu64 " slot%s (%s), %s; ask "
-                     "for at most %" PRIu64
+                     "place %" PRIu64 " rank%s%s: %zu host%s%s %s %" PRIu64
+                     " slot%s (%s), %s; ask for at most %" PRIu64
                      " rank%s, %sor allow more ranks than slots with --oversubscribe",
                      nranks, plural(nranks), each_text(each, o), a->nhosts, plural(a->nhosts),
                      bound, a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a),
@@ -129,10 +129,11 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
                          nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
                          (uint64_t)o->per_host * a->nhosts);
     if (o->host_of && nranks > o->nhost_of)
-        return error_set(err, EINVAL,
-                         "place %" PRIu64 " ranks in sequence: %" PRIu32 " host%s named, of which "
-                         "each takes one; ask for fewer ranks, or name hosts again",
-                         nranks, o->nhost_of, o->nhost_of == 1 ? " is" : "s are");
+        return error_set(
+            err, EINVAL,
+            "place %" PRIu64 " ranks in sequence: %" PRIu32
+            " host%s named, of which each takes one; ask for fewer ranks, or name hosts again",
+            nranks, o->nhost_of, o->nhost_of == 1 ? " is" : "s are");
     if (nranks > sum_bounds(a, o))
         return error_set(err, EINVAL,
                          "place %" PRIu64 " rank%s: %zu host%s%s take no more than %" PRIu64

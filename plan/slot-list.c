@@ -130,10 +130,10 @@ int slot_list_find(const struct plan_topology *t, const char *text, size_t len, 
             must_do(idset_unite(ret, &t->cores[i].threads));
         }
         if (!is_enough(&r.item, n))
-            return error_set(err, EINVAL,
-                             "bind a rank to cores '%.*s': not all of them exist here and may be "
-                             "used",
-                             (int)(len < 60 ? len : 60), text);
+            return error_set(
+                err, EINVAL,
+                "bind a rank to cores '%.*s': not all of them exist here and may be used",
+                (int)(len < 60 ? len : 60), text);
     }
     return rc;
 }

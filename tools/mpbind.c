@@ -66,8 +66,8 @@ static const struct option_def option_table[] = {
      "gets what can be held, and the rest is said",
      OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, strict)},
     {"--user", "NAME", JOB,
-     "Whose the job is, by name or number, where it is not here yet; without it the manager's "
-     "word counts, when it comes",
+     "Whose the job is, by name or number, where it is not here yet; without it the manager's word "
+     "counts, when it comes",
      OPTION_ONCE, OPTION_SETS(OPTION_TEXT, struct options, user)},
     TOOL_OPTIONS,
     {.names = NULL},

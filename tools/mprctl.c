@@ -116,9 +116,9 @@ static int read_frame(int fd, struct frame_header *h, struct buffer *to, struct 
     uint8_t head[FRAME_HEADER];
     struct pollfd p = {.fd = fd, .events = POLLIN};
     if (poll(&p, 1, ANSWER_SECONDS * 1000) == 0)
-        return error_set(err, ETIMEDOUT,
-                         "its mprun does not answer; perhaps it is stopped itself, "
-                         "and SIGCONT continues it");
+        return error_set(
+            err, ETIMEDOUT,
+            "its mprun does not answer; perhaps it is stopped itself, and SIGCONT continues it");
     if (fd_read_all(fd, head, sizeof(head)) < 0)
         return error_errno(err, errno, "read the answer");
     if (frame_header_unpack(head, h, err) < 0)

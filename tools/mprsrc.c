@@ -99,8 +99,8 @@ static int read_text(struct mprsrc_options *o, struct buffer *ret, struct error 
     if (!is_device(STDIN_FILENO))
         return MPRSRC_OK;
     error_set(err, EINVAL,
-              "this is not in a job of Grid Engine; name one with -j, or pipe what "
-              "'qstat -xml -j JOB' prints to mprsrc");
+              "this is not in a job of Grid Engine; name one with -j, or pipe what 'qstat -xml -j "
+              "JOB' prints to mprsrc");
     return MPRSRC_USAGE;
 }
 

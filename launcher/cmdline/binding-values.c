@@ -35,8 +35,8 @@ static const struct named_level level_words[] = {
     {"socket", LEVEL_PACKAGE},
     {"board", LEVEL_BOARD},
 };
-static const char every_level[] = "hwthread, core, l1cache, l2cache, l3cache, numa, package (or "
-                                  "socket), board";
+static const char every_level[] =
+    "hwthread, core, l1cache, l2cache, l3cache, numa, package (or socket), board";
 
 static bool is_word(const char *at, size_t len, const char *word)
 {
@@ -329,8 +329,8 @@ int placement_map_by(struct placement_options *p, const char *value, struct erro
     else if (!is_word(value, len, "slot"))
         return error_set(err, EINVAL,
                          "'%.60s' is not in this release; write slot, node, seq, "
-                         "rankfile:file=FILE, pe-list=LIST, %s, or "
-                         "'ppr:N:' before node or one of these, and modifiers as ':pe=2,span'",
+                         "rankfile:file=FILE, pe-list=LIST, %s, or 'ppr:N:' before node or one of "
+                         "these, and modifiers as ':pe=2,span'",
                          value, every_level);
     return take_modifiers(p, value + len, err);
 }
@@ -408,11 +408,10 @@ int cmdline_apply_rank_by(void *target, const char *value, struct error *err)
     if (part != LEVEL_NONE && part == p->bind.map)
         value = "span"; /* one of each in turn, host after host, as Open MPI 4 has it */
     else if (part != LEVEL_NONE && strcmp(value, "fill") != 0)
-        return error_set(
-            err, EINVAL,
-            "'%.60s' is understood behind '--map-by %.60s'; for ranks that are dealt to "
-            "others write 'slot', 'fill' or 'span'",
-            value, value);
+        return error_set(err, EINVAL,
+                         "'%.60s' is understood behind '--map-by %.60s'; for ranks that are dealt "
+                         "to others write 'slot', 'fill' or 'span'",
+                         value, value);
     for (int i = 0; words[i]; i++)
         if (strcasecmp(value, words[i]) == 0) {
             ((struct cmdline *)target)->place.rank_by = (enum rank_by)(i + 1);
@@ -430,10 +429,10 @@ static int bind_modifier(struct binding_request *b, const char *at, size_t len, 
     else if (is_word(at, len, "if-supported"))
         b->if_supported = true;
     else if (!is_word(at, len, "no-overload") && !is_word(at, len, "report"))
-        return error_set(err, EINVAL,
-                         "'%.*s' is no modifier; valid: overload-allowed, no-overload, "
-                         "if-supported, report",
-                         (int)(len < 60 ? len : 60), at);
+        return error_set(
+            err, EINVAL,
+            "'%.*s' is no modifier; valid: overload-allowed, no-overload, if-supported, report",
+            (int)(len < 60 ? len : 60), at);
     return 0;
 }
 
@@ -614,8 +613,7 @@ static int cpu_bind_word(struct binding_request *b, const char *value, struct er
     return error_set(err, EINVAL,
                      "unknown word '%.60s'; valid: none, cores, threads, sockets, ldoms, "
                      "rank_ldom, map_cpu:LIST, mask_cpu:LIST, map_ldom:LIST, mask_ldom:LIST, "
-                     "list:LIST:LIST, and "
-                     "before it verbose or quiet",
+                     "list:LIST:LIST, and before it verbose or quiet",
                      value);
 }
 

@@ -95,9 +95,9 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
 {
     return error_set(
         err, EINVAL,
-        "it holds for the whole step; put it before the first program, only -n, -x, "
-        "-env, --mca, --wdir, --host, -N, --map-by, --cpus-per-rank, --gpus-per-rank, --bind-to, "
-        "--mem-bind, --mem-per-rank and '--limit rank:...' belong to a single one");
+        "it holds for the whole step; put it before the first program, only -n, -x, -env, --mca, "
+        "--wdir, --host, -N, --map-by, --cpus-per-rank, --gpus-per-rank, --bind-to, --mem-bind, "
+        "--mem-per-rank and '--limit rank:...' belong to a single one");
 }
 
 /* A switch that the first part has, too. */
@@ -139,20 +139,19 @@ static int check_program(const char *word, struct error *err)
             err, EINVAL, "'%.60s' begins with a long dash, as documents have it; type '-%s%.60s'",
             word, is_long_dash(word + 3) ? "-" : "", word + (is_long_dash(word + 3) ? 6 : 3));
     if (strncmp(word, "\xe2\x80\x9c", 3) == 0 || strncmp(word, "\xe2\x80\x98", 3) == 0)
-        return error_set(err, EINVAL,
-                         "'%.60s' begins with a quote as documents have it; type ' or \", or leave "
-                         "it out",
-                         word);
+        return error_set(
+            err, EINVAL,
+            "'%.60s' begins with a quote as documents have it; type ' or \", or leave it out",
+            word);
     if (word[strlen(word) - 1] == '\r')
         return error_set(err, EINVAL,
                          "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix "
                          "SCRIPT' takes them out of a script",
                          word);
     if (word[strlen(word) - 1] == ':')
-        return error_set(err, EINVAL,
-                         "'%.60s': a ':' between programs is a word of its own; put a blank before "
-                         "it",
-                         word);
+        return error_set(
+            err, EINVAL,
+            "'%.60s': a ':' between programs is a word of its own; put a blank before it", word);
     if (is_assignment(word))
         return error_set(err, EINVAL, "the program is '%.60s'; is '-x %.60s' meant?", word, word);
     if (word[strspn(word, "0123456789")] == 0)
@@ -179,10 +178,10 @@ static int no_program(const struct cmdline *c, int end, int argc, char *const ar
     const char *swallowed = end == argc ? swallowed_program(argc, argv) : NULL;
     bool more = end < argc; /* another program follows */
     if (swallowed)
-        return error_set(err, EINVAL,
-                         "no program is given: '%.60s' is the value of '%.60s'; write the program "
-                         "behind it",
-                         swallowed, argv[argc - 2]);
+        return error_set(
+            err, EINVAL,
+            "no program is given: '%.60s' is the value of '%.60s'; write the program behind it",
+            swallowed, argv[argc - 2]);
     if (c->napps > 1 || more)
         return error_set(err, EINVAL, "program %zu of the line is missing: nothing stands %s ':'",
                          c->napps, c->napps > 1 ? "behind" : "before");
@@ -208,9 +207,8 @@ int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int
         n++;
     if (n > 0 && n < ranks)
         return error_set(err, EINVAL,
-                         "%u ranks need as many hosts before the program, and '%.60s' is number "
-                         "%u of the words there; name a host for each rank, or write '-hostfile "
-                         "FILE'",
+                         "%u ranks need as many hosts before the program, and '%.60s' is number %u "
+                         "of the words there; name a host for each rank, or write '-hostfile FILE'",
                          ranks, argv[at + (int)n], n + 1);
     for (; n > 0; n--)
         if (cmdline_apply_host(c, argv[at++], err) < 0)
@@ -239,11 +237,10 @@ static int check_subcommand(const struct cmdline *c, int argc, char *const argv[
     for (size_t i = 0;
          c->dialect == DIALECT_FLUX && at < argc && i < sizeof(others) / sizeof(others[0]); i++)
         if (strcmp(argv[at], others[i]) == 0)
-            return error_set(
-                err, EINVAL,
-                "'flux %s' is not for mprun, which does what 'flux run' does; call flux "
-                "itself, or write 'run' instead",
-                others[i]);
+            return error_set(err, EINVAL,
+                             "'flux %s' is not for mprun, which does what 'flux run' does; call "
+                             "flux itself, or write 'run' instead",
+                             others[i]);
     return 0;
 }
 
@@ -278,10 +275,10 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     for (; end < argc && strcmp(argv[end], ":") != 0; end++)
         if (argv[end][0] == ':' && argv[end][1] == '-' &&
             options_find(defs, argv[end] + 1, strlen(argv[end] + 1)))
-            return error_set(err, EINVAL,
-                             "'%.60s': a ':' between programs is a word of its own; put a blank "
-                             "behind it",
-                             argv[end]);
+            return error_set(
+                err, EINVAL,
+                "'%.60s': a ':' between programs is a word of its own; put a blank behind it",
+                argv[end]);
     if (end == at && (c->program_file || c->queue.from) && c->napps == 1)
         return argc;
     if (end == at)
@@ -355,10 +352,10 @@ static int check_own(const struct placement_options *own, const struct placement
         return error_set(err, EINVAL,
                          "%s holds for the whole step; put it before the first program", of_step);
     if (step->in_sequence || step->rank_file)
-        return error_set(err, EINVAL,
-                         "%s says where the ranks of all programs run; leave out what this program "
-                         "says of it",
-                         step->rank_file ? "the rank file" : "'--map-by seq'");
+        return error_set(
+            err, EINVAL,
+            "%s says where the ranks of all programs run; leave out what this program says of it",
+            step->rank_file ? "the rank file" : "'--map-by seq'");
     return 0;
 }
 
@@ -489,10 +486,10 @@ static int parse_program_file(struct cmdline *c, struct error *err)
     int argc;
     const char *path = c->program_file;
     if (c->apps[0].argc)
-        return error_set(err, EINVAL,
-                         "the program '%.60s' stands on the line, and others in file '%.100s'; "
-                         "leave one out",
-                         c->apps[0].argv[0], path);
+        return error_set(
+            err, EINVAL,
+            "the program '%.60s' stands on the line, and others in file '%.100s'; leave one out",
+            c->apps[0].argv[0], path);
     c->file_place = c->place;
     if (share_first(c, err) < 0 || program_file_words(c, path, &argc, &argv, err) < 0)
         return -1;
@@ -640,14 +637,12 @@ static int check_debugging(const struct cmdline *c, struct error *err)
     struct idset ranks = {0};
     if (c->debug.stop_on_exec && c->debug.stop_in_init)
         return error_set(err, EINVAL,
-                         "--stop-on-exec and --stop-in-init: a rank stops once; keep "
-                         "one");
+                         "--stop-on-exec and --stop-in-init: a rank stops once; keep one");
     if (!c->debug.wrapped_ranks)
         return 0;
     if (!c->debug.wrap)
         return error_set(err, EINVAL,
-                         "--ranks says which ranks --wrap is for, but there is no "
-                         "--wrap");
+                         "--ranks says which ranks --wrap is for, but there is no --wrap");
     if (idset_parse(c->debug.wrapped_ranks, &ranks, err) < 0)
         return -1;
     int beyond = c->nranks ? idset_next(&ranks, c->nranks) : -1;
@@ -751,14 +746,13 @@ static const char *queue_misfit(const struct cmdline *c)
     return c->napps > 1 || c->program_file || c->multi_prog
                ? "--queue has one program, or none; leave ':', --app and --multi-prog out"
            : q->resume && !q->log ? "--resume needs the file of '--joblog FILE'"
-           : c->preload.binary
-               ? "--queue and --preload-binary: write '--preload-files PROGRAM', and in commands "
-                 "'$MPRUN_PRELOAD_DIR/PROGRAM'"
-           : c->step.terminal ? "--queue and --pty: many commands cannot share a terminal"
+           : c->preload.binary ? "--queue and --preload-binary: write '--preload-files PROGRAM', "
+                                 "and in commands '$MPRUN_PRELOAD_DIR/PROGRAM'"
+           : c->step.terminal  ? "--queue and --pty: many commands cannot share a terminal"
            : cmdline_uses(c, options_find(c->own_options, "--stdin", 7)) &&
                    c->step.stdin_target != STDIN_NONE && c->step.stdin_target != STDIN_FILE
-               ? "--queue and --stdin: many commands cannot share an input; write "
-                 "'--stdin file:PATH'"
+               ? "--queue and --stdin: many commands cannot share an input; write '--stdin "
+                 "file:PATH'"
                : NULL;
 }
 

@@ -123,10 +123,10 @@ int cmdline_apply_host(void *target, const char *value, struct error *err)
                          "'%.60s' are numbers of nodes; write the names of the hosts, 'nid00024'",
                          value);
     if (strchr(value, '/'))
-        return error_set(err, EINVAL,
-                         "'%.60s' is no list of hosts, but looks like a file; write '--hostfile "
-                         "%.60s'",
-                         value, value);
+        return error_set(
+            err, EINVAL,
+            "'%.60s' is no list of hosts, but looks like a file; write '--hostfile %.60s'", value,
+            value);
     return append(&h->lists, &h->nlists, value);
 }
 
@@ -152,10 +152,10 @@ static int apply_short_hostfile(void *target, const char *value, struct error *e
     for (size_t i = 0; i < sizeof(srun_words) / sizeof(srun_words[0]); i++)
         if (strlen(srun_words[i]) == n && strncmp(value, srun_words[i], n) == 0 &&
             access(value, F_OK) < 0)
-            return error_set(err, EINVAL,
-                             "it is the file of hosts; for what srun's -m means write "
-                             "'--distribution %.60s'",
-                             value);
+            return error_set(
+                err, EINVAL,
+                "it is the file of hosts; for what srun's -m means write '--distribution %.60s'",
+                value);
     return apply_hostfile(target, value, err);
 }
 
@@ -368,10 +368,10 @@ static int check_size(const char *value, struct error *err)
 {
     if (!value[0] || value[strspn(value, "0123456789")] || strlen(value) >= 7 || atoi(value) <= 0)
         return 0;
-    return error_set(err, EINVAL,
-                     "'%.60s' would be bytes; are megabytes meant, as srun counts them? Write "
-                     "'%.60sM'",
-                     value, value);
+    return error_set(
+        err, EINVAL,
+        "'%.60s' would be bytes; are megabytes meant, as srun counts them? Write '%.60sM'", value,
+        value);
 }
 
 static int set_memory(struct limit *l, const char *value, struct error *err)
@@ -460,11 +460,10 @@ static int apply_stdin(void *target, const char *value, struct error *err)
         c->rank_input = value + 5;
         return check_rank_input(value + 5, err);
     } else {
-        return error_set(
-            err, EINVAL,
-            "'%.60s' is neither a rank's number, nor 'all', nor 'none', nor file:PATH, nor "
-            "'tool' or tool:N",
-            value);
+        return error_set(err, EINVAL,
+                         "'%.60s' is neither a rank's number, nor 'all', nor 'none', nor "
+                         "file:PATH, nor 'tool' or tool:N",
+                         value);
     }
     c->step.stdin_rank = (uint32_t)rank;
     return 0;
@@ -703,14 +702,12 @@ static const struct option_def table[] = {
      .variants = IN(SRUN) | IN(FLUX)},
     {"--universe", "N", PLACE,
      "Have room for N ranks with those that the program starts (MPI_Comm_spawn); 'all': for as "
-     "many "
-     "as the job has slots",
+     "many as the job has slots",
      .apply = apply_universe, .also = "--usize"},
     {"--map-by --mapby", "HOW", PLACE,
      "Fill hosts in order (slot, the default), start a rank on each host in turn (node), a rank "
      "for each line of the host file (seq) or of a rank file (rankfile:file=FILE), or deal the "
-     "ranks of a host to its parts: hwthread, "
-     "core, l1cache, l2cache, l3cache, numa, package; "
+     "ranks of a host to its parts: hwthread, core, l1cache, l2cache, l3cache, numa, package; "
      "'ppr:N:PART' is N ranks to each; with ':pe=M' behind it each rank has M cores",
      .apply = cmdline_apply_map_by,
      .words = VALUES("slot", "node", "seq", "ppr:", "hwthread", "core", "l1cache", "l2cache",
@@ -729,8 +726,8 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_distribution, .words = VALUES("block", "even", "cyclic", "plane=")},
     {"--rm", "RM[:ARG]", PLACE,
      "Use this resource manager instead of the one that is found; 'local' is this machine, "
-     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' "
-     "looks for no manager",
+     "'local:2' lets it pose as two hosts, 'ssh' reaches the hosts that are named, 'none' looks "
+     "for no manager",
      .apply = apply_rm},
     {"--host -H --hosts --hostlist -w --nodelist", "HOSTS", PLACE,
      "Use these hosts, by ssh where there is no resource manager: 'n1:2,n2' has two slots on n1 "
@@ -796,13 +793,11 @@ static const struct option_def table[] = {
                      "board")},
     {"--cpus-per-rank --cpus-per-task --cpus-per-proc --tpp", "N", CORES,
      "Give each rank N cores, and as many slots; 'Nt' is the cores with N hardware threads; "
-     "without "
-     "it, OMP_NUM_THREADS cores where there are enough, else one",
+     "without it, OMP_NUM_THREADS cores where there are enough, else one",
      .apply = apply_rank_cores, .also = "--cores-per-task --depth"},
     {"--rank-sets", "RANKS:CORES[:each=N][:turn=N]", CORES,
      "Let each RANKS ranks share CORES cores of a host, as jsrun's resource sets; each has N of "
-     "them "
-     "with each=N; with turn=N each set of a host gets N ranks in turn",
+     "them with each=N; with turn=N each set of a host gets N ranks in turn",
      .apply = apply_rank_sets},
     {"--gpus-per-rank --gpus-per-proc", "GPUS", CORES,
      "Give each rank so many of its host's GPUs, near its cores; 1/2 or 0.5: two ranks share one",
@@ -853,15 +848,13 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_megabytes, .variants = IN(SRUN)},
     {"--limit", "LIST", LIMITS,
      "Limit all ranks of all hosts together: 'mem=30G,cput=100h'; 'host:mem=8G' those of each "
-     "host, "
-     "'rank:mem=2G' each rank; mem is memory, memsw memory and swap, vmem address space, cput CPU "
-     "time, wall wall time, procs processes, and for ranks files, core, file",
+     "host, 'rank:mem=2G' each rank; mem is memory, memsw memory and swap, vmem address space, "
+     "cput CPU time, wall wall time, procs processes, and for ranks files, core, file",
      OPTION_APPEND, .apply = cmdline_apply_limit,
      .words = VALUES("mem=", "vmem=", "cput=", "procs=")},
     {"--on-limit", "WHAT", LIMITS,
      "When a limit is exceeded: kill-step (the default) ends all ranks, kill-rank the one that "
-     "grew "
-     "last or exceeded its own, warn none",
+     "grew last or exceeded its own, warn none",
      SETS(WORD, on_limit), .words = on_limit_words},
     {"--oom-kill", "WHAT", LIMITS,
      "When a rank is out of memory, let the kernel end all of the rank's processes (rank, the "
@@ -914,8 +907,7 @@ static const struct option_def table[] = {
     {"--merge-stderr-to-stdout", NULL, STREAMS, "Write both to standard output",
      SETS(FLAG, output.merge_streams)},
     {"-o --output", "FILE", STREAMS,
-     "The same as --outfile-pattern, and --errfile-pattern unless "
-     "that is given",
+     "The same as --outfile-pattern, and --errfile-pattern unless that is given",
      .apply = cmdline_apply_srun_output, .variants = IN(SRUN)},
     {"--output", "FILE", STREAMS, "The same, with {{id}}, {{task.id}}, {{node.name}}",
      .apply = cmdline_apply_flux_output, .variants = IN(FLUX)},
@@ -953,8 +945,7 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_minutes, .variants = IN(SRUN)},
     {"--enable-recovery --continuous -disable-auto-cleanup", NULL, ENDING,
      "When a rank fails, say so and let the other ranks go on; a rank that calls MPI_Abort still "
-     "ends "
-     "the step",
+     "ends the step",
      SETS(FLAG, recovery)},
     {"--max-restarts", "N", ENDING,
      "Start a rank that fails before it calls MPI_Init again, at most N times; 0 by default",
@@ -1036,8 +1027,8 @@ static const struct option_def table[] = {
      "Print how the environment of a rank on HOST differs from the present one; run no program",
      SETS(TEXT, env_diff), .low = 1},
     {"--self-test", NULL, OTHER,
-     "Check on these hosts that ranks start, are counted and limited, and leave nothing; within "
-     "20 s, a line for each check",
+     "Check on these hosts that ranks start, are counted and limited, and leave nothing; within 20 "
+     "s, a line for each check",
      SETS(FLAG, self_test)},
     {"--verbose -v", NULL, OTHER, "Say more", SETS(FLAG, verbose)},
     {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", SETS(FLAG, quiet)},
@@ -1052,8 +1043,7 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_kill_on_bad_exit},
     {"--show-config", NULL, OTHER,
      "Print the options that files and variables set, with their sources, and the values of "
-     "others; "
-     "run no program",
+     "others; run no program",
      SETS(FLAG, settings.is_shown)},
     {"--check", NULL, OTHER,
      "Name every mistake in the files and variables that set options; run no program",
@@ -1073,25 +1063,22 @@ static const struct option_def table[] = {
                       "'--np N' for ranks, '--cpus-per-rank N' for cores"),
     {"--as", "LAUNCHER", OTHER,
      "Read the line as this launcher does: mprun, mpirun, mpiexec, srun, aprun, jsrun, flux; "
-     "stands "
-     "before all others",
+     "stands before all others",
      .apply = apply_as, .words = dialect_words},
     REFUSED("--launcher-exec --bootstrap-exec --rsh --plm-rsh-agent",
             "write '--agent CMD' for a program that is called as 'CMD HOST COMMAND'"),
-    REFUSED("--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
-            "--licenses -L --dependency",
-            "it says what the resource manager is to do; give it to the command that submits the "
-            "job, and leave it out here; with '--as srun' first on the line it is left out for "
-            "you"),
-    REFUSED("-rankmap",
-            "write '--map-by seq', which starts a rank for each line of the host file, or "
-            "'--rankfile FILE'"),
+    REFUSED(
+        "--partition -p --account -A --qos --reservation --constraint -C --jobid --job-name -J "
+        "--licenses -L --dependency",
+        "it says what the resource manager is to do; give it to the command that submits the job, "
+        "and leave it out here; with '--as srun' first on the line it is left out for you"),
+    REFUSED("-rankmap", "write '--map-by seq', which starts a rank for each line of the host file, "
+                        "or '--rankfile FILE'"),
     REFUSED("--pmix-prefix", "not needed: mprun finds its PMI server beside itself"),
-    REFUSED("--gres --gpus -G --gpus-per-task --gpus-per-node --gpu-bind "
-            "--tres-per-task --cpu-freq",
-            "ask the resource manager for them, and write '--gpus-per-rank N' for ranks that are "
-            "to have "
-            "GPUs of their own"),
+    REFUSED(
+        "--gres --gpus -G --gpus-per-task --gpus-per-node --gpu-bind --tres-per-task --cpu-freq",
+        "ask the resource manager for them, and write '--gpus-per-rank N' for ranks that are to "
+        "have GPUs of their own"),
     REFUSED("--mem-per-cpu", "write '--mem-per-rank SIZE'"),
     REFUSED("-o --error -e",
             "write '--outfile-pattern out.%r' and '--errfile-pattern err.%r' for files, or "
@@ -1119,9 +1106,8 @@ static const struct option_def table[] = {
             "this release counts ranks by host or socket: '--npernode N', '--map-by ppr:K:socket'; "
             "'--bind-to core' binds each to a core"),
     REFUSED("--resv-ports --immediate -I --comment", "mprun has no need of it; leave it out"),
-    REFUSED("--no-kill -k",
-            "when a host fails, the step ends; '--enable-recovery' lets other ranks go "
-            "on when a rank fails"),
+    REFUSED("--no-kill -k", "when a host fails, the step ends; '--enable-recovery' lets other "
+                            "ranks go on when a rank fails"),
     {.names = NULL,
      .help = "no option is like it; leave it out, or if it is the program's, write it behind the "
              "program's name; see '--help all'"},

@@ -127,10 +127,9 @@ static int take_tune_line(void *arg, char **words, struct error *err)
             if (strchr(*++words, '=') && cmdline_apply_named(c, "--genv", *words, err) < 0)
                 return -1;
         } else {
-            return error_set(err, EINVAL,
-                             "'%.60s' is neither NAME = VALUE, nor -mca NAME VALUE, nor -x "
-                             "NAME=VALUE",
-                             *words);
+            return error_set(
+                err, EINVAL,
+                "'%.60s' is neither NAME = VALUE, nor -mca NAME VALUE, nor -x NAME=VALUE", *words);
         }
     }
     return 0;
@@ -224,11 +223,10 @@ static int apply_gtool(void *target, const char *value, struct error *err)
     bool is_all = strcmp(ranks, "all") == 0;
     if (!command || strchr(value, ';') ||
         (!is_all && (!*ranks || ranks[strspn(ranks, "0123456789,-")])))
-        return error_set(
-            err, EINVAL,
-            "'%.60s' is not 'CMD:RANKS' of one tool; write '--wrap CMD --ranks 0,1', or "
-            "without --ranks for all",
-            value);
+        return error_set(err, EINVAL,
+                         "'%.60s' is not 'CMD:RANKS' of one tool; write '--wrap CMD --ranks 0,1', "
+                         "or without --ranks for all",
+                         value);
     return cmdline_apply_named(target, "--wrap", command, err) < 0 ? -1
            : is_all                                                ? 0
                     : cmdline_apply_named(target, "--ranks", ranks, err);
@@ -256,11 +254,10 @@ static int apply_hydra_mem(void *target, const char *value, struct error *err)
     else if (len == 10 && value[10] && strncmp(value, "interleave", 10) == 0)
         value = "interleave";
     else if (len == 4 && strncmp(value, "list", 4) == 0)
-        return error_set(
-            err, EINVAL,
-            "'%.60s' has nodes for each rank of a host; write 'nodes=0-1' for all ranks, "
-            "or 'local' for those near each rank's cores",
-            value);
+        return error_set(err, EINVAL,
+                         "'%.60s' has nodes for each rank of a host; write 'nodes=0-1' for all "
+                         "ranks, or 'local' for those near each rank's cores",
+                         value);
     return cmdline_apply_named(target, "--mem-bind", value, err);
 }
 
@@ -299,10 +296,10 @@ static int bind_each(struct cmdline *c, const char *value, struct error *err)
 {
     char how[4096];
     if (value[0] < '0' || value[0] > '9' || strlen(value) >= sizeof(how) - 8)
-        return error_set(err, EINVAL,
-                         "'%.60s' is neither cpu, depth, numa_node, none, nor a list of hardware "
-                         "threads",
-                         value);
+        return error_set(
+            err, EINVAL,
+            "'%.60s' is neither cpu, depth, numa_node, none, nor a list of hardware threads",
+            value);
     if (!strchr(value, ':'))
         return cmdline_apply_named(c, "--cpu-list", value, err);
     snprintf(how, sizeof(how), "list:%s", value);
@@ -488,8 +485,8 @@ static int apply_env_rule(void *target, const char *value, struct error *err)
     if (value[0] == '-' && value[1] && !strpbrk(value, "*?[/"))
         return cmdline_apply_named(target, "--env-remove", value + 1, err);
     return error_set(err, EINVAL,
-                     "'%.60s' chooses variables, but ranks get all; write "
-                     "'--env-remove NAME' for one that they are not to have",
+                     "'%.60s' chooses variables, but ranks get all; write '--env-remove NAME' for "
+                     "one that they are not to have",
                      value);
 }
 
@@ -605,17 +602,16 @@ static const struct option_def table[] = {
             "write '--stop-on-exec' or '--stop-in-init'"),
     REFUSED("--launcher-hostfile --dvm-hostfile", 0, "write '--hostfile FILE'"),
     REFUSED("--cpus-per-node", 0, "write '--npernode N' for ranks of a host"),
-    REFUSED("--preload-files-dest-dir", 0,
-            "leave it out: files of --preload-files are in the directory that MPRUN_PRELOAD_DIR "
-            "names"),
+    REFUSED(
+        "--preload-files-dest-dir", 0,
+        "leave it out: files of --preload-files are in the directory that MPRUN_PRELOAD_DIR names"),
     REFUSED("--display-comm --display-comm-finalize", 0,
             "the MPI library prints it: write '--mca ompi_display_comm mpi_init'"),
     ANYWAY("--noprefix --disable-recovery --no-app-prefix --fwd-environment", NULL, 0),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "
-              "--fwd-mpirun-port --hetero-nodes --no-ready-msg "
-              "--report-child-jobs-separately --homo-nodes --hetero-apps --do-not-aggregate-help "
-              "--test-suicide --no-quiet",
+              "--fwd-mpirun-port --hetero-nodes --no-ready-msg --report-child-jobs-separately "
+              "--homo-nodes --hetero-apps --do-not-aggregate-help --test-suicide --no-quiet",
               NULL, 0),
     NO_EFFECT("-d", NULL, IN(MPIRUN)),
     NO_EFFECT("--launch-agent --personality --max-vm-size --cartofile --dvm --hnp --ompi-server "
@@ -655,10 +651,9 @@ static const struct option_def table[] = {
        "--prepend-pattern", "--prepend-pattern; %p is the host's number, %n"),
     MEANS("-rr", NULL, 0, "--map-by node", "--map-by node"),
     MEANS("--localonly --local", NULL, 0, "--rm local", "--rm local"),
-    NO_EFFECT(
-        "--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes --localhost "
-        "--arch --hostos --branch-count --tmpdir",
-        "VALUE", 0),
+    NO_EFFECT("--launcher --bootstrap --rmk --topolib --demux --nameserver --order-nodes "
+              "--localhost --arch --hostos --branch-count --tmpdir",
+              "VALUE", 0),
     NO_EFFECT("--bootstrap-exec-args --launcher-exec-args", "ARGS", 0),
     ANYWAY("-export -export-all --envall --enable-auto-cleanup --abort-on-failure", NULL, 0),
     MEANS("--no-abort-on-failure", NULL, IN(MPIEXEC), "--enable-recovery", "--enable-recovery"),
@@ -690,10 +685,9 @@ static const struct option_def table[] = {
               "VALUE", IN(MPIEXEC)),
     {"--transfer", NULL, NULL, "--preload-binary", SETS(FLAG, preload.binary),
      .variants = IN(MPIEXEC)},
-    NO_EFFECT(
-        "--enable-x --disable-x --profile --pmi-port --disable-hostname-propagation --localroot "
-        "--ilp64 --static_mpi --cleanup --legacy --show",
-        NULL, 0),
+    NO_EFFECT("--enable-x --disable-x --profile --pmi-port --disable-hostname-propagation "
+              "--localroot --ilp64 --static_mpi --cleanup --legacy --show",
+              NULL, 0),
     NO_EFFECT("--pmi-connect --pmi-aggregate --pmi-noaggregate --noconf", NULL, 0),
     NO_EFFECT("--dpm", NULL, IN(MPIEXEC)),
     NO_EFFECT("--memory-alloc-kinds", "VALUE", 0),
@@ -701,8 +695,8 @@ static const struct option_def table[] = {
     NO_EFFECT("-ssh --line-buffer --no-vni --single-node-vni --no-transfer --procinfo", NULL,
               IN(MPIEXEC)),
     NO_EFFECT("--gpu-bind --gpu-bind-mem --pmi-version --network", "VALUE", IN(MPIEXEC)),
-    NO_EFFECT("--silent-abort --aps --mps --psm --psm2 --psm3 --mxm --ofi --tmi --dapl "
-              "--ib --IB --rdma --RDMA --PSM --PSM2 --MXM --OFI --TMI --DAPL --gm --GM --mx --MX",
+    NO_EFFECT("--silent-abort --aps --mps --psm --psm2 --psm3 --mxm --ofi --tmi --dapl --ib --IB "
+              "--rdma --RDMA --PSM --PSM2 --MXM --OFI --TMI --DAPL --gm --GM --mx --MX",
               NULL, IN(MPIEXEC) | IN(MPIRUN)),
     REFUSED("--ckpointlib --ckpoint-prefix --ckpoint-interval --ckpoint-num --ckpoint", 0,
             "mprun makes no checkpoints; the program has to"),
@@ -750,9 +744,8 @@ static const struct option_def table[] = {
        "-c, of --gpus-per-task or --ntasks-per-gpu"),
     BY("--ntasks-per-gpu", "N", IN(SRUN), cmdline_apply_gpus, "--ntasks-per-gpu", "-n, of --gpus"),
     IS("--gres", "LIST", IN(SRUN), cmdline_apply_gres, "as --gpus-per-node where it names GPUs"),
-    NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags "
-              "--msg-timeout --slurmd-debug --bcast-exclude --threads "
-              "--cpu-freq --mcs-label --tres-bind --wait --treewidth",
+    NO_EFFECT("--accel-bind --acctg-freq --gpu-bind --gres-flags --msg-timeout --slurmd-debug "
+              "--bcast-exclude --threads --cpu-freq --mcs-label --tres-bind --wait --treewidth",
               "VALUE", IN(SRUN)),
     NO_EFFECT("--compress --resv-ports --x11", "[=VALUE]", IN(SRUN)),
     NO_EFFECT("-T -W", "VALUE", IN(SRUN)),
@@ -770,27 +763,26 @@ static const struct option_def table[] = {
     NO_EFFECT("--wait-for-children --spread-segments", NULL, IN(SRUN)),
     FOR_JOB("--partition --account --qos --reservation --constraint --job-name --licenses "
             "--dependency --begin --clusters --comment --deadline --delay-boot --mail-type "
-            "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp "
-            "--wckey --power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
-            "--thread-spec --gpus-per-socket --mem-per-gpu --gpu-freq --network "
-            "--burst-buffer --bb --bbf --prefer --segment --oom-kill-step --export-file "
-            "--cluster-constraint --extra -p -A -C -J -L -d -b -M -B -S",
+            "--mail-user --mem-per-cpu --mincpus --priority --profile --switches --tmp --wckey "
+            "--power --sockets-per-node --cores-per-socket --extra-node-info --core-spec "
+            "--thread-spec --gpus-per-socket --mem-per-gpu --gpu-freq --network --burst-buffer "
+            "--bb --bbf --prefer --segment --oom-kill-step --export-file --cluster-constraint "
+            "--extra -p -A -C -J -L -d -b -M -B -S",
             "VALUE", IN(SRUN)),
     FOR_JOB("--nice", "[=N]", IN(SRUN)),
     FOR_JOB("-s --oversubscribe --consolidate-segments --hold -H --contiguous --reboot "
-            "--spread-job --use-min-nodes "
-            "--no-allocate -Z --disable-status -X --no-shell",
+            "--spread-job --use-min-nodes --no-allocate -Z --disable-status -X --no-shell",
             NULL, IN(SRUN)),
     FOR_JOB("--time-min --jobid --ntasks-per-core", "VALUE", IN(SRUN)),
     FOR_JOB("--signal", "SIGNAL", IN(SRUN)),
     FOR_JOB("-q", "QOS", IN(SRUN)),
     REFUSED("--prolog --epilog --task-prolog --task-epilog", 0,
-            "write it into the script before or behind the line; for each rank: mprun sh -c "
-            "'. ./PROLOG; exec ./a'"),
+            "write it into the script before or behind the line; for each rank: mprun sh -c '. "
+            "./PROLOG; exec ./a'"),
     REFUSED("--uid --gid", 0, "mprun runs as the user that calls it; leave it out"),
-    REFUSED("--container --container-image --container-mounts --container-name "
-            "--container-workdir --container-env --no-container-mount-home --container-writable "
-            "--container-entrypoint --container-id",
+    REFUSED("--container --container-image --container-mounts --container-name --container-workdir "
+            "--container-env --no-container-mount-home --container-writable --container-entrypoint "
+            "--container-id",
             0, "start the container as the program: 'mprun -n 4 apptainer exec IMAGE ./a'"),
 
     /* aprun */
@@ -814,10 +806,9 @@ static const struct option_def table[] = {
      .variants = IN(APRUN)},
     {"-E", "LIST", NULL, "--exclude", OPTION_APPEND, .apply = cmdline_apply_exclude,
      .variants = IN(APRUN)},
-    NO_EFFECT(
-        "-r --specialized-cpus -F --access-mode -p --protection-domain -a --architecture -D -R "
-        "--relaunch --zone-sort -P --pipes -M",
-        "VALUE", IN(APRUN)),
+    NO_EFFECT("-r --specialized-cpus -F --access-mode -p --protection-domain -a --architecture -D "
+              "-R --relaunch --zone-sort -P --pipes -M",
+              "VALUE", IN(APRUN)),
     NO_EFFECT("-ss --ss --strict-memory-containment -b --bypass-app-transfer -B --batch-args -T "
               "--sync-output -C --reconnect -y -z -k",
               NULL, IN(APRUN)),
@@ -845,16 +836,14 @@ static const struct option_def table[] = {
      .apply = cmdline_apply_exclude, .variants = IN(JSRUN)},
     IS("-X --exit_on_error", "N", IN(JSRUN), apply_exit_on_error, "--enable-recovery where N is 0"),
     REFUSED("-F --env_eval", IN(JSRUN), "write '--env NAME=VALUE'"),
-    NO_EFFECT("-g --gpu_per_rs -l --latency_priority -M --smpiargs "
-              "-m --memory_per_rs",
-              "VALUE", IN(JSRUN)),
+    NO_EFFECT("-g --gpu_per_rs -l --latency_priority -M --smpiargs -m --memory_per_rs", "VALUE",
+              IN(JSRUN)),
     NO_EFFECT("-i --immediate --use_spindle -Z --zero_index --pmi_1", NULL, IN(JSRUN)),
     NO_EFFECT("-P --progress -j --stepid", "VALUE", IN(JSRUN)),
-    REFUSED(
-        "--use_reservation --use_resources -J --save_resources -S --allocate_only --stage_in",
-        IN(JSRUN),
-        "leave it out: each line takes the cores that it needs and that no other step of the job "
-        "has; '--host HOSTS' chooses hosts"),
+    REFUSED("--use_reservation --use_resources -J --save_resources -S --allocate_only --stage_in",
+            IN(JSRUN),
+            "leave it out: each line takes the cores that it needs and that no other step of the "
+            "job has; '--host HOSTS' chooses hosts"),
     REFUSED("--erf_output", IN(JSRUN), "write '--dry-run', which prints where ranks would run"),
     REFUSED("-R --show_options --launch_node_task -T", IN(JSRUN),
             "leave it out: mprun has nothing like it; '--dry-run' shows what a line would do"),
@@ -877,8 +866,7 @@ static const struct option_def table[] = {
     IS("-t --time-limit", "TIME", IN(FLUX), apply_time_limit,
        "--timeout; a number alone is minutes"),
     FOR_JOB("--queue -q --bank -B --job-name --urgency --requires --setattr --begin-time "
-            "--dependency --gpus-per-task -g --gpus-per-node --flags --conf --mem "
-            "--time",
+            "--dependency --gpus-per-task -g --gpus-per-node --flags --conf --mem --time",
             "VALUE", IN(FLUX)),
     FOR_JOB("-x --exclusive", NULL, IN(FLUX)),
     NO_EFFECT("-vv -vvv", NULL, IN(FLUX)),
@@ -1011,8 +999,7 @@ static const struct option_def table[] = {
             "options for all lines are in mprun.conf(5), and programs in the file of --app"),
     REFUSED("--ngpus --num-gpus --gpus-per-host", 0,
             "ask the resource manager for them, and write '--gpus-per-rank N' for ranks that are "
-            "to have "
-            "GPUs of their own"),
+            "to have GPUs of their own"),
     REFUSED("--no-smt --no-hyperthreads --nomultithread --smt --hyperthreads", 0,
             "write '--bind-to core' for a core of each rank, '--bind-to hwthread' for a hardware "
             "thread"),

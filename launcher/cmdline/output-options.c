@@ -69,10 +69,10 @@ static int apply_srun_pattern(struct cmdline *c, const char *option, const char 
                          "grep, or a file for each, 'out.%%t'",
                          value);
     if (output_pattern_has(value, "s"))
-        return error_set(err, EINVAL,
-                         "'%%s' in '%.60s' is the number of srun's step, which mprun has not; "
-                         "leave it out",
-                         value);
+        return error_set(
+            err, EINVAL,
+            "'%%s' in '%.60s' is the number of srun's step, which mprun has not; leave it out",
+            value);
     char letter = output_pattern_has(value, "xAabc");
     if (letter)
         return error_set(err, EINVAL,
@@ -125,10 +125,10 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
             i++;
         if (len && i == n) {
             free(text_end(&text));
-            return error_set(err, EINVAL,
-                             "'%.40s' in '%.60s': known are {{id}}, {{task.id}}, {{node.name}} and "
-                             "{{node.id}}",
-                             at, value);
+            return error_set(
+                err, EINVAL,
+                "'%.40s' in '%.60s': known are {{id}}, {{task.id}}, {{node.name}} and {{node.id}}",
+                at, value);
         }
         fputs(len ? tags[i].letter : *at == '%' ? "%%" : (const char[]){*at, 0}, out);
         at += len ? len + 2 + strspn(at + 2 + len, "}") : 1;
@@ -201,11 +201,11 @@ static int take_output_file(struct cmdline *c, const char *value, struct error *
         bool copies = n == 4 && strncasecmp(at + 1, "copy", n) == 0;
         if (!copies && !(n == 6 && strncasecmp(at + 1, "nocopy", n) == 0) &&
             !(n == 3 && strncasecmp(at + 1, "raw", n) == 0))
-            return error_set(err, EINVAL,
-                             "'%.60s' is not known behind file=NAME, but :nocopy, :copy and :raw "
-                             "are; for a pattern write '--outfile-pattern %.*s.out "
-                             "--errfile-pattern %.*s.err'",
-                             at, len, value, len, value);
+            return error_set(
+                err, EINVAL,
+                "'%.60s' is not known behind file=NAME, but :nocopy, :copy and :raw are; for a "
+                "pattern write '--outfile-pattern %.*s.out --errfile-pattern %.*s.err'",
+                at, len, value, len, value);
         c->output.files.copy |= copies;
         at += 1 + n;
     }

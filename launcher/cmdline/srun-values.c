@@ -173,10 +173,10 @@ int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err)
     if (c->dialect != DIALECT_SRUN || has_ranks(c) || (!tasks && !(per_task && number)))
         return 0;
     if (tasks && !number && !per_host)
-        return error_set(err, EINVAL,
-                         "option '--ntasks-per-gpu': how many GPUs there are is not said; write "
-                         "'--ntasks N', or '--ntasks-per-node N' for a GPU's tasks times the GPUs "
-                         "of a node");
+        return error_set(
+            err, EINVAL,
+            "option '--ntasks-per-gpu': how many GPUs there are is not said; write '--ntasks N', "
+            "or '--ntasks-per-node N' for a GPU's tasks times the GPUs of a node");
     if (!tasks)
         return apply_count(c, "--np", number > per_task ? number / per_task : 1, err);
     return number ? apply_count(c, "--np", number * tasks, err)

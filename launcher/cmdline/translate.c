@@ -332,13 +332,12 @@ static void note_differences(const struct translation *t)
         fprintf(t->notes, "# ranks have MPRUN_RANK and others; SLURM_PROCID, SLURM_LOCALID and "
                           "others only with '--as srun'\n");
     if (said->dialect == DIALECT_MPIEXEC && (said->hosts.nlists || said->hosts.nfiles))
-        fprintf(t->notes, "# for more ranks than slots Hydra goes round these hosts: add "
-                          "--oversubscribe --map-by node, or --distribution plane=N for N slots "
-                          "each\n");
-    if (t->has_default_to)
         fprintf(t->notes,
-                "# mpirun binds so from 3 ranks on, fewer to cores, and none where there are "
-                "more ranks than cores\n");
+                "# for more ranks than slots Hydra goes round these hosts: add --oversubscribe "
+                "--map-by node, or --distribution plane=N for N slots each\n");
+    if (t->has_default_to)
+        fprintf(t->notes, "# mpirun binds so from 3 ranks on, fewer to cores, and none where there "
+                          "are more ranks than cores\n");
     if (said->no_effect && strstr(said->no_effect, "'I_MPI_"))
         fprintf(t->notes, "# variables I_MPI_... have no effect on mprun: %s\n", said->no_effect);
 }

@@ -74,10 +74,10 @@ static void print_found(const struct host_facts *f, const struct report_host *r)
         printf("            its starter did not answer\n");
         return;
     }
-    printf("            kernel's name %s, %u core%s (hardware threads %s), memory %s, "
-           "mpstarter %s\n",
-           f->kernel_name, r->cores, plural(r->cores), f->allowed_threads,
-           size_format(f->memory, memory, sizeof(memory)), f->version);
+    printf(
+        "            kernel's name %s, %u core%s (hardware threads %s), memory %s, mpstarter %s\n",
+        f->kernel_name, r->cores, plural(r->cores), f->allowed_threads,
+        size_format(f->memory, memory, sizeof(memory)), f->version);
     printf("            containment '%s': %s\n", tracking_text(r->tracking), r->tracking_reason);
 }
 

@@ -49,8 +49,8 @@ void rank_failures_reader_left(struct rank_failures *f);
 /* A sentence of how the rank has ended, without what follows from it. */
 void rank_failures_describe(const struct rank_failures *f, const struct rank_end *end, char *to,
                             size_t n);
-/* The step goes on without this rank: says the text. The first one gives the exit code if no failure
- * ends the step. */
+/* The step goes on without this rank: says the text. The first one gives the exit code if no
+ * failure ends the step. */
 void rank_failures_lose(struct rank_failures *f, const struct rank_end *end, const char *text);
 /* Says the first failure, if there is one that was not said. */
 void rank_failures_explain(struct rank_failures *f);

@@ -41,8 +41,8 @@ static void tell(struct grants *g, const struct error *why)
     else if (why->code == EPERM)
         log_debug("the job's other hosts get no grant: %s", why->text);
     else
-        log_note("the job's other hosts get no grant, and have the limits of memory that their "
-                 "own daemons find: %s",
+        log_note("the job's other hosts get no grant, and have the limits of memory that their own "
+                 "daemons find: %s",
                  why->text);
 }
 

@@ -31,10 +31,10 @@ static void say_too_late(struct starter *st)
                      st->host->name, plan->cmd->start.timeout, start_client_name(plan),
                      PACKAGE_VERSION, colon, why, advice);
     else
-        verdict_fail(v, EXIT_CODE_MPRUN,
-                     "host %s: its mpstarter has not reported back within %g s "
-                     "(--start-timeout)%s%s%s",
-                     st->host->name, plan->cmd->start.timeout, colon, why, advice);
+        verdict_fail(
+            v, EXIT_CODE_MPRUN,
+            "host %s: its mpstarter has not reported back within %g s (--start-timeout)%s%s%s",
+            st->host->name, plan->cmd->start.timeout, colon, why, advice);
 }
 
 /* False: the time of one is over. */

@@ -59,13 +59,12 @@ static void say_not_started(struct starter *st, int status, const struct client_
         verdict_fail(v, end->code, "host %s: mpstarter %s before it reported back%s%s",
                      st->host->name, how, colon, why);
     else if (code == EXIT_CODE_NOT_FOUND || code == EXIT_CODE_CANNOT_EXEC)
-        verdict_fail(
-            v, EXIT_CODE_MPRUN,
-            "host %s: '%s' %s there%s%s; install mprun %s on all hosts, or say with --prefix "
-            "where it is",
-            st->host->name, plan->remote_path,
-            code == EXIT_CODE_NOT_FOUND ? "does not exist" : "cannot be executed", colon, why,
-            PACKAGE_VERSION);
+        verdict_fail(v, EXIT_CODE_MPRUN,
+                     "host %s: '%s' %s there%s%s; install mprun %s on all hosts, or say with "
+                     "--prefix where it is",
+                     st->host->name, plan->remote_path,
+                     code == EXIT_CODE_NOT_FOUND ? "does not exist" : "cannot be executed", colon,
+                     why, PACKAGE_VERSION);
     else if (*why && (code == plan->adapter->lost_code || code == EXIT_CODE_MPRUN))
         verdict_fail(v, end->code, "host %s: %s%s", st->host->name, why, what);
     else

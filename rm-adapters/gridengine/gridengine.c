@@ -183,9 +183,8 @@ const struct rm_adapter rm_adapter_gridengine = {
     .gpu_env = RM_GPU_ENV,
     .stdio_channel = STDIO_PER_HOST,
     .host_env = host_env,
-    .in_login_session =
-        "that is not the job's, whose limits and books may not hold there; the sshd of "
-        "rsh_daemon should run with 'UsePAM no', or without pam_systemd",
+    .in_login_session = "that is not the job's, whose limits and books may not hold there; the "
+                        "sshd of rsh_daemon should run with 'UsePAM no', or without pam_systemd",
     .ends_hosts = "it may be Grid Engine that did so, at a limit of the job such as h_vmem or h_rt "
                   "(qsub -l, which 'qstat -j $JOB_ID' shows, and 'qconf -sq $QUEUE'), or for qdel",
     .signals_everywhere = 1UL << SIGUSR2,

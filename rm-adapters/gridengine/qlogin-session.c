@@ -124,10 +124,9 @@ int gridengine_session_enter(unsigned job, struct error *err)
             return 0;
         error_errno(&why, text ? EPROTO : errno, "read '%s'", path);
     }
-    return error_set(
-        err, ENOENT,
-        "this is a session of job %u of Grid Engine, but what the job was granted "
-        "cannot be found (%s); have $SGE_ROOT/$SGE_CELL/common/settings.sh read by your "
-        "shell, or start mprun as a command: 'qrsh -pe ... mprun ...'",
-        job, why.text);
+    return error_set(err, ENOENT,
+                     "this is a session of job %u of Grid Engine, but what the job was granted "
+                     "cannot be found (%s); have $SGE_ROOT/$SGE_CELL/common/settings.sh read by "
+                     "your shell, or start mprun as a command: 'qrsh -pe ... mprun ...'",
+                     job, why.text);
 }

@@ -212,8 +212,8 @@ struct starting *qrsh_start(const struct start_request *request, struct error *e
     q->forbidden = -1;
     if (request->agent)
         error_set(err, EINVAL,
-                  "--agent: hosts of a Grid Engine job are started by qrsh; use "
-                  "'--rm ssh' for other ways");
+                  "--agent: hosts of a Grid Engine job are started by qrsh; use '--rm ssh' for "
+                  "other ways");
     if (request->agent || find_program("qrsh", &q->path, err) < 0) {
         qrsh_destroy(q);
         return NULL;
@@ -251,8 +251,8 @@ static void not_accepted(char *buf, size_t n)
     else
         snprintf(
             buf, n,
-            "; a host takes as many tasks of a job as the job has slots there: are other mprun "
-            "of job %.20s still running, and are JOB_ID and SGE_TASK_ID as the job has them?",
+            "; a host takes as many tasks of a job as the job has slots there: are other mprun of "
+            "job %.20s still running, and are JOB_ID and SGE_TASK_ID as the job has them?",
             gridengine_variable("JOB_ID"));
 }
 
@@ -279,32 +279,30 @@ void qrsh_advise(const char *words, char *buf, size_t n)
         not_accepted(buf, n);
     else if (strstr(words, "can't resolve") || strstr(words, "nknown host"))
         snprintf(buf, n,
-                 "; the name is not known on this host: see /etc/hosts and the name "
-                 "service");
+                 "; the name is not known on this host: see /etc/hosts and the name service");
     else if (strstr(words, "onnection refused") || strstr(words, "got send error"))
         snprintf(buf, n,
-                 "; no sge_execd answers there: 'qhost' shows what Grid Engine knows of "
-                 "the host, its administrator starts it");
+                 "; no sge_execd answers there: 'qhost' shows what Grid Engine knows of the host, "
+                 "its administrator starts it");
     else if (method_is_missing(words))
         snprintf(buf, n,
                  "; that is the queue's starter_method, which every host needs: 'qconf -sq %.60s' "
                  "shows its path",
                  queue ? queue : "QUEUE");
     else if (strstr(words, "executing child process"))
-        snprintf(buf, n,
-                 "; install mprun in the same place on all hosts, or say with --prefix "
-                 "where it is");
+        snprintf(
+            buf, n,
+            "; install mprun in the same place on all hosts, or say with --prefix where it is");
     else if (task_could_not_write(words))
         snprintf(buf, n,
                  "; Grid Engine writes files of its own into the job's directory on each host "
                  "(TMPDIR), and ends the job where it cannot: that has to be there, yours and "
                  "writable, on a file system with room");
     else if (strstr(words, "got no connection"))
-        snprintf(
-            buf, n,
-            "; Grid Engine began no task there: either its shepherd_cmd is mprun-shepherd, and "
-            "mprund does not answer on that host ('systemctl restart mprund', as root), or "
-            "the file 'messages' of its sge_execd says why");
+        snprintf(buf, n,
+                 "; Grid Engine began no task there: either its shepherd_cmd is mprun-shepherd, "
+                 "and mprund does not answer on that host ('systemctl restart mprund', as root), "
+                 "or the file 'messages' of its sge_execd says why");
     else if (!strstr(words, "mpstarter:"))
         snprintf(buf, n,
                  "; 'qhost' shows whether Grid Engine hears of the host, 'qconf -sq %.60s' whether "

@@ -106,8 +106,8 @@ static int take_settings(struct reader *r, const char *at, const char *end,
             struct word sign = next_word(&at, end);
             if (!sign.len || sign.at[0] != '=')
                 return error_set(err, EINVAL,
-                                 "'%s' is not understood; expected is 'slots=N' or "
-                                 "'max_slots=N'; each host has a line of its own",
+                                 "'%s' is not understood; expected is 'slots=N' or 'max_slots=N'; "
+                                 "each host has a line of its own",
                                  word_shown(w.at, w.len, shown));
             equals = sign.at;
             w = sign;
@@ -171,10 +171,10 @@ static int take_columns(struct reader *r, struct word number, const char *at, co
         return error_set(err, EINVAL, "'%s' stands alone; write '%s slots=%s' or '%s:%s'", n, host,
                          n, host, n);
     if (!cores.len || more.len)
-        return error_set(err, EINVAL,
-                         "it has %s than the four columns of Grid Engine: host, slots, queue, "
-                         "cores",
-                         more.len ? "more" : "less");
+        return error_set(
+            err, EINVAL,
+            "it has %s than the four columns of Grid Engine: host, slots, queue, cores",
+            more.len ? "more" : "less");
     if (number_parse(n, "slots", 1, HOSTLIST_SLOTS_MAX, &slots, err) < 0)
         return -1;
     e->slots = (uint32_t)slots;

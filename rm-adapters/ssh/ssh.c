@@ -80,8 +80,8 @@ static char **make_ssh_words(double patience)
     if (seconds < SSH_CONNECT_SECONDS_MIN)
         seconds = SSH_CONNECT_SECONDS_MIN;
     snprintf(line, sizeof(line),
-             "ssh -x -T -o BatchMode=yes -o ClearAllForwardings=yes -o RemoteCommand=none "
-             "-o ConnectTimeout=%u",
+             "ssh -x -T -o BatchMode=yes -o ClearAllForwardings=yes -o RemoteCommand=none -o "
+             "ConnectTimeout=%u",
              seconds);
     return words_split(line, NULL);
 }
@@ -103,8 +103,8 @@ static int client_make(const struct start_request *r, struct client *c, struct e
     if (spawn_resolve(words[0], environ, NULL, &c->path, err) == 0)
         return 0;
     if (!r->agent)
-        return error_context(err, "start hosts by ssh (install it, or name another program with "
-                                  "--agent)");
+        return error_context(
+            err, "start hosts by ssh (install it, or name another program with --agent)");
     return error_context(err, "--agent");
 }
 
@@ -177,21 +177,20 @@ static void ssh_advise(const char *words, char *buf, size_t n)
     static const struct {
         const char *words, *advice;
     } known[] = {
-        {"has changed and you have", "; if the host was installed anew, 'ssh-keygen -R HOST' "
-                                     "forgets its old key"},
+        {"has changed and you have",
+         "; if the host was installed anew, 'ssh-keygen -R HOST' forgets its old key"},
         {"Host key verification failed",
          "; make its key known, for example with ssh-keyscan, or connect once by hand"},
         {"Permission denied", "; ssh must get there without a question: by a key that ssh-agent "
                               "holds, or one without a passphrase"},
-        {"Too many authentication failures",
-         "; ssh offered too many keys: name the right one in ~/.ssh/config (IdentityFile, "
-         "IdentitiesOnly)"},
+        {"Too many authentication failures", "; ssh offered too many keys: name the right one in "
+                                             "~/.ssh/config (IdentityFile, IdentitiesOnly)"},
         {"Could not resolve hostname",
          "; is the name right? 'getent hosts NAME' shows whether this machine knows it"},
-        {"Connection refused", "; no ssh server answers there: is the host meant, and does its "
-                               "sshd run?"},
-        {"timed out", "; is the host up, and does a firewall let ssh through? 'ssh HOST true' "
-                      "tries it by hand"},
+        {"Connection refused",
+         "; no ssh server answers there: is the host meant, and does its sshd run?"},
+        {"timed out",
+         "; is the host up, and does a firewall let ssh through? 'ssh HOST true' tries it by hand"},
         {"No route to host", "; is the host up, and is its network the right one?"},
         {"Network is unreachable", "; this machine has no way to the network of that host"},
     };

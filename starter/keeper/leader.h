@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* leader.h - the process that a resource manager has started, where it counts by sessions
  *
- * Such a manager looks once more at the CPU times of a session when its first process ends, and then
- * kills the others. It does not see those of the first one, as the kernel has made a zombie root's
- * own, nor any later ones. So the first process only waits for the keeper, which has the times of
- * all ranks by then and stays until it is killed.
+ * Such a manager looks once more at the CPU times of a session when its first process ends, and
+ * then kills the others. It does not see those of the first one, as the kernel has made a zombie
+ * root's own, nor any later ones. So the first process only waits for the keeper, which has the
+ * times of all ranks by then and stays until it is killed.
  */
 #pragma once
 

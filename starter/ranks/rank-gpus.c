@@ -104,13 +104,13 @@ void rank_gpus_sentence(const struct step *s, const struct placement *here, cons
             continue;
         if (verdict == GPUS_UNCHECKED)
             snprintf(buf, n,
-                     "%s=%.100s is kept, but whether it is within '%.100s', the job's GPUs "
-                     "there, cannot be checked; name them as these are",
+                     "%s=%.100s is kept, but whether it is within '%.100s', the job's GPUs there, "
+                     "cannot be checked; name them as these are",
                      variable, users, granted);
         else if (verdict == GPUS_OUTSIDE)
             snprintf(buf, n,
-                     "%s=%.100s is not within '%.100s', the job's GPUs there, which its ranks "
-                     "have instead",
+                     "%s=%.100s is not within '%.100s', the job's GPUs there, which its ranks have "
+                     "instead",
                      variable, users, granted);
     }
 }

@@ -90,11 +90,10 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
                  r->limits.memory.set ? "--mem-per-rank; " : "", peak,
                  squeezes(r, hits, sizeof(hits)));
     else if (c->tree && cgroup_tree_reached_limit(c->tree))
-        snprintf(
-            text, n,
-            "rank %s on %s was killed: the ranks of this host exceeded their %s (--mem; peak of "
-            "this rank %s)",
-            name, host, memory_limit(&c->host_limits, of, sizeof(of)), peak);
+        snprintf(text, n,
+                 "rank %s on %s was killed: the ranks of this host exceeded their %s (--mem; peak "
+                 "of this rank %s)",
+                 name, host, memory_limit(&c->host_limits, of, sizeof(of)), peak);
     else
         snprintf(text, n, "rank %s on %s " OOM_KILLED " (%s; its peak %s)", name, host, limit,
                  peak);

@@ -20,9 +20,9 @@ static void attach(struct rank_sessions *s, pid_t pid)
     struct error e;
     if (rm_starter_side_attach_session(pid, &e) == 0)
         return;
-    log_warn("%s; processes that ranks put into sessions of their own are not in the manager's "
-             "books",
-             e.text);
+    log_warn(
+        "%s; processes that ranks put into sessions of their own are not in the manager's books",
+        e.text);
     rank_sessions_stop(s);
 }
 

@@ -124,10 +124,10 @@ static void tell_of_others(const struct ranks *all, const struct grant_answer *a
 {
     const char *host = launch_here(all->with->launch)->host;
     if (!has_own)
-        log_warn(
-            "on %s: cores of this step went to other jobs while it was suspended: its ranks go "
-            "on unbound on hardware threads %s%s",
-            host, a->cpus, a->cores_how == GRANT_CORES_SHARED ? ", which other jobs use, too" : "");
+        log_warn("on %s: cores of this step went to other jobs while it was suspended: its ranks "
+                 "go on unbound on hardware threads %s%s",
+                 host, a->cpus,
+                 a->cores_how == GRANT_CORES_SHARED ? ", which other jobs use, too" : "");
     if (a->text[0])
         log_warn("on %s: GPUs %s of this step went to another job while it was suspended: both use "
                  "them now",
