@@ -63,7 +63,7 @@ static int send_ready(struct server *s, const struct world *w, char **env, struc
     AUTO_FREE ProtobufCBinaryData *all = calloc(n + 1, sizeof(*all));
     if (!list || !all)
         return error_errno(err, ENOMEM, "make the environment of world %u", w->number);
-    if (s->given_variables && variables_compare(s->given_variables, list, err) < 0)
+    if (env && s->given_variables && variables_compare(s->given_variables, list, err) < 0)
         return -1;
     words_free(s->given_variables);
     s->given_variables = NULL;

@@ -129,7 +129,7 @@ good" ]
     sed -i 's/echo a/echo b/' q
     queue --queue q --joblog log --resume
     [ "$status" -eq 125 ]
-    [[ $stderr == *"'log' line 2: command 1 was 'echo a', and is 'echo b' now"* ]]
+    [[ $stderr == *"'log' line "[2-5]": command 1 was 'echo a', and is 'echo b' now"* ]]
     printf '%s\n' true 'touch begun; sleep 1000' 'touch third; sleep 1000' true >q
     mprun_start --rm local:2 --queue q --joblog log
     wait_until 30 [ -e begun -a -e third ]
