@@ -227,8 +227,8 @@ static int give_cpus(const struct job *job, const struct idset *cpus, struct err
 }
 
 /* A job that is there already gets others: they are known as its own when its cpuset has them. */
-static int change(struct job *job, enum grant_cores how, size_t n, const unsigned char *set,
-                  struct error *err)
+static int change_quietly(struct job *job, enum grant_cores how, size_t n, const unsigned char *set,
+                          struct error *err)
 {
     struct idset cpus = {0};
     int rc = threads_of(job->jobs, set, &cpus);
@@ -245,10 +245,23 @@ static int change(struct job *job, enum grant_cores how, size_t n, const unsigne
     }
     record(job, how, n, &cpus);
     take_note(job);
+    nodes_hold_memory(job);
+    return 0;
+}
+
+void cores_tell(const struct job *job)
+{
     AUTO_FREE char *text = idset_format(&job->cores.cpus);
     log_note("job %s now has hardware threads %s%s", job->name, text ? text : "?",
-             how == GRANT_CORES_SHARED ? ", as others have" : "");
-    nodes_hold_memory(job);
+             job->cores.how == GRANT_CORES_SHARED ? ", as others have" : "");
+}
+
+static int change(struct job *job, enum grant_cores how, size_t n, const unsigned char *set,
+                  struct error *err)
+{
+    if (change_quietly(job, how, n, set, err) < 0)
+        return -1;
+    cores_tell(job);
     return 0;
 }
 
@@ -584,8 +597,8 @@ int cores_take_back(struct job *job, const struct idset *cpus, struct error *err
     if (job->cores.how == GRANT_CORES_MANAGER)
         make_room(j, job, &s);
     else if (busy && resize(j, n, &s) < 0)
-        return change(job, GRANT_CORES_SHARED, job->cores.n, s.pool, err);
-    return change(job, job->cores.how, job->cores.n, s.chosen, err);
+        return change_quietly(job, GRANT_CORES_SHARED, job->cores.n, s.pool, err);
+    return change_quietly(job, job->cores.how, job->cores.n, s.chosen, err);
 }
 
 /* ---- telling ----------------------------------------------------------------------------------

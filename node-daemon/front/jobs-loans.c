@@ -107,8 +107,19 @@ static void lend_gpus(struct job *job, struct loan *l, const char *asked)
     gpus_hold(job);
 }
 
+/* Users can cause these lines: the first few times, then when there are ten times as many. */
+static bool is_to_tell(const struct job *job)
+{
+    uint64_t power = 10;
+    while (power < job->lent)
+        power *= 10;
+    return job->lent <= 3 || job->lent == power;
+}
+
 static void tell(const struct job *job, const struct loan *l)
 {
+    if (!is_to_tell(job))
+        return;
     AUTO_FREE char *cpus = idset_format(&l->cpus);
     log_note("job %s is suspended: others can have its hardware threads %s, GPUs %s", job->name,
              cpus && *cpus ? cpus : "none", l->gpus[0] ? l->gpus : "none");
@@ -136,6 +147,7 @@ static int lend(struct job *job, const char *cgroup, struct idset *cpus, const c
         return rc;
     }
     take_note(job);
+    job->lent++;
     tell(job, l);
     return 0;
 }
@@ -177,9 +189,10 @@ static void end(struct job *job, struct loan *l)
     l->cpus = (struct idset){0};
     strcpy(gpus, l->gpus);
     drop(job, l); /* first: the memory of a job that lends is not looked at */
-    log_note("job %s is not suspended any more", job->name);
     if (cores_take_back(job, &cpus, &e) < 0)
         log_warn("job %s goes on with the cores that it kept: %s", job->name, e.text);
+    else if (idset_count(&cpus) > 0 && is_to_tell(job))
+        cores_tell(job);
     idset_free(&cpus);
     take_note(job);
     if (!gpus[0])
@@ -188,7 +201,7 @@ static void end(struct job *job, struct loan *l)
     gpus_note(job);
     gpus_hold(job);
     jobs_gpus_of_others(job, shared, sizeof(shared));
-    if (shared[0])
+    if (shared[0] && is_to_tell(job))
         log_warn("job %s goes on with GPUs %s, which another job has, too", job->name, shared);
 }
 
@@ -205,6 +218,8 @@ void loans_forget_cores(const struct job *job)
 {
     for (struct loan *l = job->loans; l; l = l->next)
         idset_free(&l->cpus);
+    if (job->loans)
+        take_note(job);
 }
 
 void loans_read(struct job *job)

@@ -53,6 +53,7 @@ struct cgroup_at cores_at(const struct job *job); /* where its cpuset is */
 /* Take some of its own cores from the job, as many of these as leave it one: *cpus become those. -1
  * with err: it keeps all. */
 int cores_lend(struct job *job, struct idset *cpus, struct error *err);
+void cores_tell(const struct job *job); /* the log, which cores it has now */
 /* Give them back, or others where another job has them, or let it share. -1 with err. */
 int cores_take_back(struct job *job, const struct idset *cpus, struct error *err);
 

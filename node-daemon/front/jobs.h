@@ -34,6 +34,7 @@ struct job {
     int awaited;                 /* and it was made before anything of it came */
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
+    uint64_t lent;             /* how often others could have what it has */
     struct loan *loans; /* what others may have of them, while steps are suspended: jobs-loans.c */
     int gpus_held;      /* it can open no others of the table */
     enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
