@@ -80,7 +80,7 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     run -0 --separate-stderr machine "$MPRUN" -n 2 --gpus-per-rank 1 --containment=devices --report containment sh -c "$opens"
     [ "$(sort <<<"$output")" = $'0 0 full no-zero null\n1 1 no-full zero null' ]
     [[ $stderr == *": GPUs: a rank with GPUs of its own can open no other"* ]]
-    run -0 --separate-stderr machine "$MPRUN" -n 2 --gpus-per-rank 1/2 sh -c "$opens" : -n 1 sh -c "$opens" # which has the same
+    run -0 --separate-stderr machine "$MPRUN" -n 2 --gpus-per-rank 1/2 sh -c "$opens" : -n 1 --gpus-per-rank 1/2 sh -c "$opens"
     [ "$(sort <<<"$output")" = $'0 0 full no-zero null\n1 1 no-full zero null\n2 0 full no-zero null' ]
     no_cgroups
     # which devices there are is not known; a rank has no cgroup
