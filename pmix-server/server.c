@@ -38,7 +38,7 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
         return error_set(err, EINVAL, "start the PMIx library: no directory, or no name, given");
     if (m->pmix_fd) {
         library_socket_use((int)m->pmix_fd);
-        library_share_by_sending();
+        library_be_foreseeable();
     }
     return m->simple_pmi_fd ? simple_pmi_listen(s, (int)m->simple_pmi_fd, err) : 0;
 }

@@ -37,9 +37,18 @@ static void forget_outer_pmix(void)
     }
 }
 
-void library_share_by_sending(void)
+/* The library's shared memory is files, which `ulimit -f` may keep too small. */
+static void share_by_sending(void)
 {
     setenv("PMIX_MCA_gds", "hash", 0);
+}
+
+/* Other credentials than what a rank says of itself depend on what runs on the host, and say
+ * nothing that the kernel has not said (library-socket.c). */
+void library_be_foreseeable(void)
+{
+    share_by_sending();
+    setenv("PMIX_MCA_psec", "native", 0);
 }
 
 /* Output that nobody wants any more is not to be kept, and 0 means without a limit. */
@@ -60,7 +69,7 @@ struct hwloc_topology *library_prepare(struct error *err)
     setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
     forget_outer_pmix();
     if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_cur != RLIM_INFINITY)
-        library_share_by_sending();
+        share_by_sending();
     keep_no_output();
     if (hwloc_topology_init(&topology) < 0)
         error_errno(err, errno, "make a topology");

@@ -16,9 +16,9 @@ struct server;
 /* Makes what is possible before PMI_INIT, and changes the environment. Call before any thread is
  * started. Returns an empty topology; NULL with err. */
 struct hwloc_topology *library_prepare(struct error *err);
-/* The library's shared memory with ranks is files, which `ulimit -f` may keep too small, and ranks
- * look for them before they connect. Before the start: it sends instead. */
-void library_share_by_sending(void);
+/* Before the start: ranks are to have their variables before the library runs, so these may depend
+ * on nothing but the library. Ranks would look for its shared memory, too: it sends instead. */
+void library_be_foreseeable(void);
 /* Starts the library for s, whose directory and host name are known. topology_xml may be empty:
  * then the library looks at the machine; else it goes into the topology. -1 with err. */
 int library_start(struct hwloc_topology *topology, struct server *s,

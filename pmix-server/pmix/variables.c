@@ -102,7 +102,7 @@ static int print_all(struct server *s, struct error *err)
     pmix_proc_t proc;
     char **env = NULL;
     PMIX_LOAD_PROCID(&proc, "@NSPACE@", 0);
-    library_share_by_sending();
+    library_be_foreseeable();
     if (print_library(err) < 0 || library_start(NULL, s, (ProtobufCBinaryData){0}, err) < 0)
         return -1;
     pmix_status_t rc = PMIx_server_register_nspace(proc.nspace, 1, NULL, 0, NULL, NULL);
