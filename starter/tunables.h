@@ -44,8 +44,9 @@
 
 /* Seconds for an answer, or the end, of a server that has nothing else to do. */
 #define PMI_ANSWER_SECONDS 10
-/* Seconds after which it is started though no rank has asked for it: tools may attach. */
-#define PMI_LATE_SECONDS 1
+/* Seconds after which it is started though no rank has asked for it: tools may attach. Most ranks
+ * that take more memory than they may have done so by then, and it takes some, too. */
+#define PMI_LATE_SECONDS 5
 /* Ranks of a step that have their data sent by the PMIx library, which are those of all ranks. In
  * larger steps ranks wait for the library's shared memory: from 128 ranks on MPI starts earlier so.
  * (64, 128, 256 ranks on one host: 308, 741, 1,898 ms of CPU time if it sends; 351, 652, 1,333.)

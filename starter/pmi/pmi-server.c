@@ -299,6 +299,13 @@ static void need(void *arg)
         cannot_serve(p, err.text);
 }
 
+static void no_rank_has_asked(void *arg)
+{
+    struct pmi_server *p = arg;
+    if (!p->services->end->has_begun)
+        need(p);
+}
+
 struct pmi_server *pmi_server_create(const struct starter_services *services,
                                      const struct pmi_server_events *events, void *arg,
                                      struct error *err)
@@ -315,7 +322,7 @@ struct pmi_server *pmi_server_create(const struct starter_services *services,
                              .path = take_ptr(path),
                              .text.fd = -1};
     loop_timer_init(&p->watch, services->loop, answer_due, p);
-    loop_timer_init(&p->late, services->loop, need, p);
+    loop_timer_init(&p->late, services->loop, no_rank_has_asked, p);
     return p;
 }
 

@@ -28,7 +28,7 @@ start() {
 everywhere() { # a command line, and not one that has it in it, as mprun's does, runs on all hosts
     local i
     for i in 0 1 2 3 4 5 6; do
-        wait_until 20 on_root n$i pgrep -x -f "$1" >/dev/null || return 1
+        wait_until 30 on_root n$i pgrep -x -f "$1" >/dev/null || return 1
     done
 }
 cut_off() { cut "$1" && CUT+=("$1"); }
@@ -54,7 +54,7 @@ worker_pid() {
 }
 keeper_pid() { on_root "$1" ps -o ppid= -p "$(worker_pid "$1")" | tr -d ' '; }
 mppmi_pid() { # it starts late where no rank asks for it
-    wait_until 20 on_root "$1" pgrep -x mppmi >/dev/null
+    wait_until 30 on_root "$1" pgrep -x mppmi >/dev/null
     on_root "$1" pgrep -x mppmi
 }
 mprun_pid() { on_root "$1" pgrep -x mprun; }

@@ -377,7 +377,10 @@ directory 1 1" ]
 # A tool waits for ever when its server goes in the midst of a question (PMIx 4.2).
 tool() { time_limited 20 "$MPRUN_BUILD/tests/system/pmix-tool" "$@"; }
 
-needs_pmix_tool() { [ -x "$MPRUN_BUILD/tests/system/pmix-tool" ] || skip "needs pmix-tool"; }
+needs_pmix_tool() {
+    [ -x "$MPRUN_BUILD/tests/system/pmix-tool" ] || skip "needs pmix-tool"
+    begin_pmi_early
+}
 
 # Sets SERVER to the file by which tools find the first host's PMI server, once that runs
 find_server() {
