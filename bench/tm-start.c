@@ -33,6 +33,12 @@ static int make_preamble(void *arg, uint8_t ret[START_PREAMBLE_MAX], struct erro
     return START_PREAMBLE_MAX / 2;
 }
 
+/* mprun starts all hosts itself, for one step. */
+static bool is_not(void *arg, size_t host)
+{
+    return false;
+}
+
 static void words_were_said(void *arg, size_t host, const char *text, size_t n)
 {
     fwrite(text, 1, n, stderr);
@@ -59,6 +65,8 @@ int main(void)
                                           .event = take_event,
                                           .arg = &c,
                                           .preamble = make_preamble,
+                                          .is_agent = is_not,
+                                          .is_elsewhere = is_not,
                                           .said = words_were_said};
     c.due = a.nhosts;
     double begin = loop_now();
