@@ -27,8 +27,8 @@ END
     cat >daemon.py <<'END'
 import os, pathlib, signal, socket, struct, sys, threading, time
 def answer(result, host="", token="", text="", gpus=""):
-    words = (b"", b"", b"", gpus.encode(), text.encode(), host.encode(), token.encode())
-    return struct.pack("=IHH4I5Q12I64s512s512s256s352s64s456s", 0x4d50474e, 6, result, *[0] * 21, *words)
+    words = (b"", b"", b"", gpus.encode(), b"", text.encode(), host.encode(), token.encode())
+    return struct.pack("=IHH4I5Q12I64s512s512s256s256s352s64s456s", 0x4d50474e, 6, result, *[0] * 21, *words)
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.bind("/run/mprun/mprund.sock")
 s.listen()
