@@ -365,8 +365,8 @@ END
         [ "$(calls n1 | grep -c '^spawn')" = 3 ]
         [ "$(calls n1 | grep -c '^init')" = 1 ]
     fi
-    # the agents, which end with the script, have had all ranks
-    run -0 qsub_wait n1:2,n2:2 <<<"m --keep=job --pmi none --report-json report $HOSTS_DIR/shared/spin 1"
+    # the agents have had all ranks; they have to end before the script does to be counted for certain
+    run -0 qsub_wait n1:2,n2:2 <<<"m --keep=job --pmi none --report-json report $HOSTS_DIR/shared/spin 1; $MPRUN_BUILD/tools/mprctl down"
     cat "$(job_dir)"/cput.*
     is_standin || return 0
     awk '{ exit !($1 >= 1.98) }' "$(job_dir)/cput.n2"
