@@ -86,7 +86,7 @@ struct start_request {
     /* There: the host's starter, or the client about this host, wrote n bytes to standard error. */
     void (*said)(void *arg, size_t host, const char *text, size_t n);
     /* Does another host start this one (see remote_command)? Then the adapter does nothing for the
-     * host, and sends no event, until retry(). NULL: no host is. */
+     * host, and sends no event, until retry(). */
     bool (*is_elsewhere)(void *arg, size_t host);
 };
 

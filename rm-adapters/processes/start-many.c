@@ -150,7 +150,7 @@ static void start_next(void *arg)
     struct start_channel channel;
     struct error err = {0};
     size_t i = take_next(s);
-    if (s->request.is_elsewhere && s->request.is_elsewhere(s->request.arg, i)) {
+    if (s->request.is_elsewhere(s->request.arg, i)) {
         start_more(s);
         return;
     }

@@ -170,6 +170,11 @@ static void on_timeout(void *arg)
     fail_msg("nothing happens any more");
 }
 
+static bool is_not_elsewhere(void *arg, size_t host)
+{
+    return false;
+}
+
 static void run_start(struct run *r, const char *hosts, const char *path, const char *script)
 {
     struct error err = {0};
@@ -183,6 +188,7 @@ static void run_start(struct run *r, const char *hosts, const char *path, const 
     assert_int_equal(loop_signals(r->loop, &set, on_signal, r, &err), 0);
     struct start_request request = {
         .loop = r->loop,
+        .is_elsewhere = is_not_elsewhere,
         .reaper = r->reaper,
         .allocation = &r->allocation,
         .starter_path = path,
