@@ -32,10 +32,11 @@ struct lone { /* a program of MPI */
 
 static bool look_at(const char *word, const struct app *app, struct lone *ret)
 {
+    static const char *const mpi[] = {"libmpi", NULL};
     AUTO_FREE char *path = NULL;
     if (spawn_resolve(word, app->envp, app->directory, &path, NULL) < 0)
         return false;
-    ret->library = libraries_needed(path, "libmpi");
+    ret->library = libraries_needed(path, mpi);
     for (size_t i = 0; ret->library && i < sizeof(families) / sizeof(families[0]); i++)
         if (strncmp(ret->library, families[i].library, strlen(families[i].library)) == 0) {
             ret->family = &families[i];
@@ -60,14 +61,14 @@ static bool find(const struct step_plan *p, struct lone *ret)
 
 bool mpi_is_needed(const struct step_plan *p)
 {
-    for (size_t i = 0; i < p->step.napps; i++) {
+    static const char *const mpi_or_pmi[] = {"libmpi", "libpmi", NULL};
+    for (size_t i = 0; p->step.pmi && i < p->step.napps; i++) {
         const struct app *app = &p->step.apps[i];
         AUTO_FREE char *path = NULL;
         if (spawn_resolve(app->argv[0], app->envp, app->directory, &path, NULL) < 0)
             continue;
-        AUTO_FREE char *mpi = libraries_needed(path, "libmpi");
-        AUTO_FREE char *pmi = libraries_needed(path, "libpmi");
-        if (mpi || pmi)
+        AUTO_FREE char *library = libraries_needed(path, mpi_or_pmi);
+        if (library)
             return true;
     }
     return false;

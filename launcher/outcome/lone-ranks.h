@@ -10,7 +10,7 @@
 
 struct step_plan;
 
-/* A program of the step is linked with a library of MPI or PMI. */
+/* The step offers PMI, and a program of it is linked with a library of MPI or PMI. */
 bool mpi_is_needed(const struct step_plan *p);
 /* Before the start: warns if --pmi leaves out what an MPI program needs. Returns whether it has. */
 bool lone_ranks_foresee(const struct step_plan *p);

@@ -55,6 +55,6 @@ typedef int (*library_fn)(void *arg, const char *name, const char *path, struct 
  * err. */
 int libraries_find(const char *path, const char *library_path, library_fn take, void *arg,
                    struct error *err);
-/* Returns the first library that the program itself asks for and whose name begins with `prefix`;
- * the caller frees it. NULL: none, or no ELF file. */
-char *libraries_needed(const char *path, const char *prefix);
+/* Returns the first library that the program itself asks for and whose name begins with one of the
+ * prefixes (NULL-terminated); the caller frees it. NULL: none, or no ELF file. */
+char *libraries_needed(const char *path, const char *const prefixes[]);

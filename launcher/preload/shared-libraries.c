@@ -290,14 +290,21 @@ int libraries_find(const char *path, const char *library_path, library_fn take, 
     return rc;
 }
 
-char *libraries_needed(const char *path, const char *prefix)
+static bool begins_with_any(const char *name, const char *const prefixes[])
+{
+    while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)) != 0)
+        prefixes++;
+    return *prefixes;
+}
+
+char *libraries_needed(const char *path, const char *const prefixes[])
 {
     struct object o = {0};
     char *found = NULL;
     elf_version(EV_CURRENT);
     if (object_read(&o, path))
         for (size_t i = 0; !found && i < o.nneeded; i++)
-            if (strncmp(o.needed[i], prefix, strlen(prefix)) == 0)
+            if (begins_with_any(o.needed[i], prefixes))
                 found = must(strdup(o.needed[i]));
     object_free(&o);
     return found;
