@@ -38,7 +38,6 @@ struct agent {
     int signal_fd;      /* < 0: there are no signals to be read */
     double heard;       /* loop_now() of the last word of the holder */
     bool is_ending;     /* nothing more is started */
-    bool has_started;
     struct started *all;
     size_t n, room;
 };
@@ -130,9 +129,6 @@ static bool start(struct agent *a, uint32_t number)
         a->all = more;
         a->room = room;
     }
-    if (a->has_started) /* a job of one step does without */
-        topology_look();
-    a->has_started = true;
     pid_t agent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -163,6 +159,8 @@ static bool take_start(struct agent *a, struct preamble *ret, char ret_name[AGEN
     if (agent_start_read(STDIN_FILENO, a->key, &number, ret, &e) < 0 || number == AGENT_ENDS) {
         a->is_ending = true;
     } else if (number > a->last) { /* one that comes again is not the holder's */
+        if (a->last)               /* a job of one step does without */
+            topology_look();
         a->last = number;
         is_child = start(a, number);
     }
