@@ -102,7 +102,7 @@ static void lend_gpus(struct job *job, struct loan *l, const char *asked)
     gpus_list_add(job->gpus, asked, 0, rest, sizeof(rest));
     if (!l->gpus[0])
         return;
-    strcpy(job->gpus, rest);
+    snprintf(job->gpus, sizeof(job->gpus), "%s", rest);
     gpus_note(job);
     gpus_hold(job);
 }
@@ -187,7 +187,7 @@ static void end(struct job *job, struct loan *l)
     struct idset cpus = l->cpus;
     char gpus[GRANT_GPUS_MAX], shared[GRANT_GPUS_MAX] = "";
     l->cpus = (struct idset){0};
-    strcpy(gpus, l->gpus);
+    memcpy(gpus, l->gpus, sizeof(gpus));
     drop(job, l); /* first: the memory of a job that lends is not looked at */
     if (cores_take_back(job, &cpus, &e) < 0)
         log_warn("job %s goes on with the cores that it kept: %s", job->name, e.text);
