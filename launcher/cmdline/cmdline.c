@@ -301,7 +301,7 @@ static void take_gpus(struct placement_options *to, const struct placement_optio
     to->bind.gpu_sharers = from->bind.gpu_sharers;
 }
 
-/* What a program does not say itself is as before the first one. GPUs are the first one's own. */
+/* A program has the options of the step where it says nothing itself; GPUs are not inherited. */
 static void inherit(struct placement_options *own, const struct placement_options *step)
 {
     const struct placement_options said = *own;

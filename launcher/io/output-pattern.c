@@ -86,7 +86,7 @@ static const char *number_text(int width, int64_t n, char text[32])
     return text;
 }
 
-/* What the letter, but not 't', stands for; numbers are put into text. */
+/* Returns what the letter stands for; numbers are written into text. The caller sees to 't'. */
 static const char *letter_text(const struct output_names *o, char letter, int width, uint32_t host,
                                const struct bulk_header *h, const char *ranks, char text[32])
 {

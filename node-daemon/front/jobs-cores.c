@@ -552,7 +552,8 @@ int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *er
 /* ---- while it is suspended --------------------------------------------------------------------
  */
 
-/* Of a core that has other threads of the job's, too, something may run. The memory nodes stay. */
+/* A core stays if the job has other threads of it: a process may run on these. The memory nodes
+ * stay. */
 int cores_lend(struct job *job, struct idset *cpus, struct error *err)
 {
     const struct jobs *j = job->jobs;

@@ -5,9 +5,10 @@
 
 #include "common/error.h"
 
-/* Of those that the library sets for one rank (PMIx_server_setup_fork(); NULL: none), all but the
- * one that differs from rank to rank, and what Open MPI needs beside: a list that borrows its
- * texts, NULL-terminated, which the caller frees. NULL: out of memory. */
+/* Returns the variables that all ranks of a world get. env: what the library sets for one of them
+ * (PMIx_server_setup_fork(); NULL: nothing); the one that differs from rank to rank is left out,
+ * and what Open MPI needs is added. The list is NULL-terminated and borrows its texts; the caller
+ * frees it. NULL: out of memory. */
 const char **variables_of_ranks(char *const env[]);
 /* Ranks have got `given`, where the library says `real` (both NULL-terminated). -1 with err: they
  * differ. */

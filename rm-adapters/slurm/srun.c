@@ -49,7 +49,7 @@ struct task {
     bool has_reported, has_left, is_given_up;
 };
 
-/* One that has started some of the hosts. */
+/* A process of srun, which has started some of the hosts. */
 struct srun {
     struct srun *next;
     struct starting *of;
@@ -514,7 +514,8 @@ static bool is_agent(const struct starting *s, size_t host)
     return s->request.is_agent(s->request.arg, host);
 }
 
-/* Of the hosts that are wanted those that are like the first. NULL: out of memory. */
+/* Makes an srun for the first wanted host and all that are wanted in the same way: as agents, or
+ * not. NULL: out of memory. */
 static struct srun *take_wanted(struct starting *s, size_t first)
 {
     struct srun *c = calloc(1, sizeof(*c) + (s->nhosts - first) * sizeof(c->hosts[0]));

@@ -60,7 +60,7 @@ struct start {
     struct asker *asker; /* NULL: it has gone */
 };
 
-/* What somebody writes, line by line. */
+/* A process's output, which the holder reads line by line. */
 struct lines {
     int fd; /* -1: not there yet, or closed */
     size_t n;
@@ -235,7 +235,8 @@ static void has_ended(struct agent *a, uint32_t number, int status)
     free(s);
 }
 
-/* What no starter says is for all of them: it is the manager's, or of the agent itself. */
+/* A starter's message goes to its mprun. One that has no number goes to all: the manager or the
+ * agent itself has written it. */
 static void pass_message(struct agent *a, char *line)
 {
     uint32_t number = agent_message_take_number(line);
