@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmix-server/pmix/spawn.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <pmix.h>
+
+#include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
@@ -13,14 +17,71 @@ struct call {
     struct bridge_item item;
     pmix_proc_t parent;
     struct asker asker;
-    Mprun__Spawn *request; /* all of it malloc'ed, as if unpacked */
+    Mprun__Spawn *request;   /* all of it malloc'ed, as if unpacked */
+    struct open_mpi_4 *root; /* NULL: other ranks do not wait for this one */
 };
 
 static void call_destroy(struct call *c)
 {
     if (c->request)
         mprun__spawn__free_unpacked(c->request, NULL);
+    free(c->root);
     free(c);
+}
+
+/* ---- Open MPI 4 ------------------------------------------------------------------------------
+ * Where a spawn fails, its root returns from MPI_Comm_spawn, and the other ranks of the
+ * communicator wait for ever to be told whom the root has met at its port. So the root hears of a
+ * success, meets ranks that are nowhere, and tells the others; that nobody can be connected with
+ * these is an error to all of them. */
+
+#define NOWHERE "mprun.nowhere"
+
+struct open_mpi_4 {
+    struct server *server;
+    pmix_proc_t parent;
+    struct asker asker;
+    char meets[80]; /* the name under which it looks for the new ranks */
+};
+
+static void published(pmix_status_t status, void *cbdata)
+{
+}
+
+static void open_mpi_4_answer(pmix_status_t status, char *nspace, void *cbdata)
+{
+    struct open_mpi_4 *o = cbdata;
+    if (status == PMIX_ERR_JOB_FAILED_TO_LAUNCH) {
+        pmix_info_t info[2];
+        pmix_persistence_t once = PMIX_PERSIST_FIRST_READ;
+        PMIX_INFO_LOAD(&info[0], PMIX_PERSISTENCE, &once, PMIX_PERSIST);
+        PMIX_INFO_LOAD(&info[1], o->meets, "1.0:" NOWHERE, PMIX_STRING);
+        status = publish_upcall(o->server, &o->parent, info, 2, published, NULL);
+        PMIX_INFO_DESTRUCT(&info[1]);
+        nspace = (char *)NOWHERE;
+    }
+    o->asker.spawn(status, nspace, o->asker.cbdata);
+    free(o);
+}
+
+/* Sets the call's root where it is one that others may wait for. False: out of memory. */
+static bool note_open_mpi_4(struct server *s, struct call *c, const pmix_info_t *info, size_t n,
+                            const pmix_app_t *app)
+{
+    const char *port = NULL;
+    for (size_t i = 0; app->env && app->env[i]; i++)
+        if (!strncmp(app->env[i], "OMPI_PARENT_PORT=", 17))
+            port = app->env[i] + 17;
+    for (size_t i = 0; port && i < n; i++)
+        if (PMIX_CHECK_KEY(&info[i], PMIX_PERSONALITY) && info[i].value.type == PMIX_STRING &&
+            !strcmp(info[i].value.data.string, "ompi")) { /* later ones are others */
+            c->root = malloc(sizeof(*c->root));
+            if (!c->root)
+                return false;
+            *c->root = (struct open_mpi_4){.server = s, .parent = c->parent, .asker = c->asker};
+            snprintf(c->root->meets, sizeof(c->root->meets), "%s:connect", port);
+        }
+    return true;
 }
 
 void spawn_send(struct server *s, Mprun__Spawn *request, struct rank_name parent,
@@ -42,6 +103,10 @@ static void call_run(struct bridge_item *item, struct server *s)
     const struct world *w = world_by_nspace(s->worlds, c->parent.nspace);
     struct rank_name tool = {.rank = RANK_ALL};
     struct rank_name parent = {.world = w ? w->number : 0, .rank = c->parent.rank};
+    if (c->root && w && (w->nranks > 1 || w->is_spawned)) {
+        c->asker = (struct asker){.spawn = open_mpi_4_answer, .cbdata = c->root};
+        c->root = NULL;
+    }
     spawn_send(s, c->request, w ? parent : tool, &c->asker);
     call_destroy(c);
 }
@@ -161,7 +226,7 @@ pmix_status_t spawn_upcall(struct server *s, const pmix_proc_t *parent, const pm
     }
     for (size_t i = 0; ok && i < napps; i++)
         ok = add_app(c->request, &apps[i], info, ninfo);
-    if (!ok) {
+    if (!ok || (napps && !note_open_mpi_4(s, c, info, ninfo, &apps[0]))) {
         call_destroy(c);
         return PMIX_ERR_NOMEM;
     }

@@ -476,6 +476,39 @@ orphan 1 of 2" ]
 END
 }
 
+# Open MPI 4 tells the root alone.
+@test "Open MPI: all ranks that spawn together hear that it fails, at once, and can spawn later" {
+    needs_mpicc openmpi
+    program=$(mpi_program dynamic)
+    for hosts in 1 2; do
+        began
+        run --separate-stderr mprun --rm local:$hosts -n "$(nproc)" "$program" spawn 2
+        ended_within 5
+        printf '%s\n' "$output" "$stderr"
+        [ "$status" -eq 0 ]
+        [ "$(grep -c '^rank [0-9]*: \(error\|MPI_ERR_SPAWN\)$' <<<"$output")" -eq "$(nproc)" ]
+        [ "$(grep -c 'and gets none: place 2 ranks' <<<"$stderr")" -eq 1 ]
+        dynamic openmpi $hosts -n 4 -- again 2
+        [ "$status" -eq 0 ]
+        [ "$(grep -c '^rank [0-3]: error$' <<<"$output")" -eq 8 ]
+        [ "$(grep -c '^parent [0-3] of 4 all 6$' <<<"$output")" -eq 4 ]
+        [ "$(grep -c '^child [01] of 2 parents 4' <<<"$output")" -eq 2 ]
+    done
+}
+
+@test "--queue: a spawn that finds no slots fails at once, and the other commands run" {
+    needs_mpicc openmpi
+    program=$(mpi_program dynamic)
+    printf '%s\n' "$program spawn 200" "echo other" "$program spawn 200" >q
+    began
+    run --separate-stderr mprun --queue q -n "$(nproc)"
+    ended_within 10
+    printf '%s\n' "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^rank [0-9]*: \(error\|MPI_ERR_SPAWN\)$' <<<"$output")" -eq $((2 * $(nproc))) ]
+    [ "$(grep -c '^other' <<<"$output")" -eq "$(nproc)" ]
+}
+
 @test "files for spawned ranks are an error where another machine would need them" {
     needs_mpicc openmpi
     printf '#!/bin/sh\nexec sh -c "$2"\n' >agent

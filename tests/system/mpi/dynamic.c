@@ -3,6 +3,7 @@
  *     dynamic ports                 rank 0 accepts the last rank at a published name
  *     dynamic lookup NAME           looks up a name that nobody has published
  *     dynamic spawn N [KEY=VALUE]   rank 0's world spawns N children; everybody adds up everybody
+ *     dynamic again N               two spawns fail, then one of N works
  *     dynamic many TIMES N          the same again and again
  *     dynamic deep LEVELS           each world spawns the next one
  *     dynamic multiple              two programs at once
@@ -119,6 +120,14 @@ static int spawn(int n, int argc, char **argv)
     fflush(stdout);
     MPI_Comm_disconnect(&between);
     return 0;
+}
+
+static int again(int n)
+{
+    char nothing[] = "program=./nothing", *args[] = {nothing};
+    for (int i = 0; i < 2; i++, strcpy(nothing, "program=./nothing"))
+        spawn(1, 1, args);
+    return spawn(n, 0, NULL);
 }
 
 static int many(int times, int n)
@@ -249,6 +258,8 @@ int main(int argc, char **argv)
         rc = lookup(argv[2]);
     } else if (!strcmp(how, "spawn")) {
         rc = spawn(n, argc - 3, argv + 3);
+    } else if (!strcmp(how, "again")) {
+        rc = again(n);
     } else if (!strcmp(how, "many")) {
         rc = many(n, atoi(argv[3]));
     } else if (!strcmp(how, "multiple")) {
