@@ -88,6 +88,21 @@ int proc_memory_read(pid_t pid, struct proc_memory *ret)
     return 0;
 }
 
+int proc_sizes_read(pid_t pid, struct proc_sizes *ret)
+{
+    char buf[256];
+    uint64_t size, resident, mapped, page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (read_of(pid, "statm", buf, sizeof(buf)) < 0)
+        return -1;
+    if (sscanf(buf, "%" SCNu64 " %" SCNu64 " %" SCNu64, &size, &resident, &mapped) != 3) {
+        errno = EPROTO;
+        return -1;
+    }
+    uint64_t anonymous = resident > mapped ? resident - mapped : 0; /* read one after the other */
+    *ret = (struct proc_sizes){size * page, anonymous * page, mapped * page};
+    return 0;
+}
+
 int proc_shared_part_read(pid_t pid, uint64_t *ret)
 {
     char buf[4096];

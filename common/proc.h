@@ -25,6 +25,11 @@ struct proc_memory { /* bytes, from /proc/PID/status */
     uint64_t anonymous, file, shared, swap;
 };
 int proc_memory_read(pid_t pid, struct proc_memory *ret); /* 0, or -1 with errno */
+struct proc_sizes { /* bytes, from /proc/PID/statm, which costs half of the others; of a zombie 0 */
+    uint64_t address_space, anonymous;
+    uint64_t mapped; /* pages of files and shared memory */
+};
+int proc_sizes_read(pid_t pid, struct proc_sizes *ret); /* 0, or -1 with errno */
 /* The process's part of the shared memory that it has mapped: each page counts 1/n where n
  * processes have it. Bytes; walks the page table. 0, or -1 with errno. */
 int proc_shared_part_read(pid_t pid, uint64_t *ret);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/must.h"
 #include "common/proc.h"
 #include "model/sample-pace.h"
 #include "starter/containment/step-containment.h"
@@ -19,43 +20,93 @@
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
-static uint64_t memory_of(pid_t pid, uint64_t *ret_swap)
+#define CPU_KIND     (1u << LIMIT_CPU_TIME)
+#define MEMORY_KINDS ((1u << LIMIT_MEMORY) | (1u << LIMIT_MEMORY_SWAP))
+#define SIZE_KINDS   (MEMORY_KINDS | (1u << LIMIT_ADDRESS_SPACE))
+
+static void add_memory(uint64_t amounts[LIMIT_KIND_COUNT], uint64_t more)
 {
-    struct proc_memory m;
-    if (proc_memory_read(pid, &m) < 0)
-        return 0;
-    if (m.shared > 0)
-        proc_shared_part_read(pid, &m.shared); /* where that cannot be read, the whole counts */
-    *ret_swap += m.swap;
-    return m.anonymous + m.shared;
+    amounts[LIMIT_MEMORY] += more;
+    amounts[LIMIT_MEMORY_SWAP] += more;
 }
 
-#define MEMORY_KINDS ((1u << LIMIT_MEMORY) | (1u << LIMIT_MEMORY_SWAP))
-#define STAT_KINDS   ((1u << LIMIT_CPU_TIME) | (1u << LIMIT_ADDRESS_SPACE))
+/* ---- shared memory --------------------------------------------------------------------------- */
 
-/* Each file costs about 10 us. */
-static void add_process(pid_t pid, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
+/* To read a process's part of it costs as much as all else together, and more the more memory the
+ * process has. So parts are read when some process has mapped other pages than at the last look. */
+
+static struct mapped *next_mapped(struct amounts_look *l)
+{
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->now = must(realloc(l->now, l->cap * sizeof(*l->now)));
+        l->before = must(realloc(l->before, l->cap * sizeof(*l->before)));
+    }
+    return &l->now[l->n++];
+}
+
+static bool is_as_before(const struct amounts_look *l)
+{
+    if (l->n != l->n_before)
+        return false;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->now[i].pid != l->before[i].pid || l->now[i].bytes != l->before[i].bytes)
+            return false;
+    return true;
+}
+
+static uint64_t shared_part(pid_t pid)
+{
+    struct proc_memory m;
+    if (proc_memory_read(pid, &m) < 0 || m.shared == 0)
+        return 0;
+    (void)proc_shared_part_read(pid, &m.shared); /* where that cannot be read, the whole counts */
+    return m.shared;
+}
+
+static void add_shared_parts(struct amounts_look *l)
+{
+    bool is_known = is_as_before(l);
+    for (size_t i = 0; i < l->n; i++) {
+        l->now[i].part = is_known ? l->before[i].part : shared_part(l->now[i].pid);
+        add_memory(l->now[i].amounts, l->now[i].part);
+    }
+    struct mapped *was = l->before;
+    l->before = l->now;
+    l->n_before = l->n;
+    l->now = was;
+    l->n = 0;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+/* Each file costs 5 to 12 us. */
+static void add_process(struct amounts_look *l, pid_t pid, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     struct proc_stat p;
-    uint64_t swap = 0;
+    struct proc_sizes s;
+    struct proc_memory m;
     amounts[LIMIT_PIDS]++;
-    if ((kinds & STAT_KINDS) && proc_stat_read(pid, &p) == 0) {
+    if ((l->kinds & CPU_KIND) && proc_stat_read(pid, &p) == 0) {
         uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
         amounts[LIMIT_CPU_TIME] += (p.utime + p.stime + p.cutime + p.cstime) * tick;
-        amounts[LIMIT_ADDRESS_SPACE] += p.address_space;
     }
-    if (!(kinds & MEMORY_KINDS))
-        return;
-    uint64_t memory = memory_of(pid, &swap);
-    amounts[LIMIT_MEMORY] += memory;
-    amounts[LIMIT_MEMORY_SWAP] += memory + swap;
+    if ((l->kinds & SIZE_KINDS) && proc_sizes_read(pid, &s) == 0) {
+        amounts[LIMIT_ADDRESS_SPACE] += s.address_space;
+        add_memory(amounts, s.anonymous);
+        if (l->kinds & MEMORY_KINDS)
+            *next_mapped(l) = (struct mapped){pid, s.mapped, 0, amounts};
+    }
+    if ((l->kinds & 1u << LIMIT_MEMORY_SWAP) && proc_memory_read(pid, &m) == 0)
+        amounts[LIMIT_MEMORY_SWAP] += m.swap;
 }
 
 /* pids is freed. */
-static void add_processes(pid_t *pids, int n, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
+static void add_processes(struct amounts_look *l, pid_t *pids, int n,
+                          uint64_t amounts[LIMIT_KIND_COUNT])
 {
     for (int i = 0; i < n; i++)
-        add_process(pids[i], kinds, amounts);
+        add_process(l, pids[i], amounts);
     if (n > 0)
         free(pids);
 }
@@ -68,18 +119,25 @@ static uint64_t wall_time(const struct rank *r)
     return (uint64_t)((now - r->start_time - r->paused) * 1e6);
 }
 
-static void look_at(struct rank *r, unsigned kinds)
+/* Nothing but what was last known of CPU time, where that is not read. */
+static void forget(const struct amounts_look *l, uint64_t amounts[LIMIT_KIND_COUNT])
 {
-    uint64_t *amounts = r->looked;
+    uint64_t cpu = l->kinds & CPU_KIND ? 0 : amounts[LIMIT_CPU_TIME];
+    memset(amounts, 0, LIMIT_KIND_COUNT * sizeof(*amounts));
+    amounts[LIMIT_CPU_TIME] = cpu;
+}
+
+static void look_at(struct amounts_look *l, struct rank *r)
+{
     pid_t *pids = NULL;
-    memset(r->looked, 0, sizeof(r->looked));
+    forget(l, r->looked);
     if (r->state == RANK_RUNNING) {
-        int n = kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
-        add_processes(pids, n, kinds, amounts);
-        amounts[LIMIT_WALL_TIME] = wall_time(r);
+        int n = l->kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
+        add_processes(l, pids, n, r->looked);
+        r->looked[LIMIT_WALL_TIME] = wall_time(r);
     }
-    if (r->pid == 0)
-        amounts[LIMIT_CPU_TIME] +=
+    if (r->pid == 0 && (l->kinds & CPU_KIND))
+        r->looked[LIMIT_CPU_TIME] +=
             r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
 }
 
@@ -93,33 +151,37 @@ static bool is_rank(const struct ranks *all, pid_t pid)
 }
 
 /* Processes of no known rank: those that have lost their parent are this process's children. */
-static void add_orphans(const struct ranks *s, unsigned kinds, uint64_t amounts[LIMIT_KIND_COUNT])
+static void add_orphans(const struct ranks *s, struct amounts_look *l)
 {
     pid_t *children = NULL, server = s->with->pmi ? s->with->pmi->pid : 0;
     int n = proc_children(getpid(), &children);
     for (int i = 0; i < n; i++) {
         pid_t *pids = NULL;
-        if (children[i] != server && !is_rank(s, children[i]))
-            add_processes(pids, process_tree_pids(children[i], &pids), kinds, amounts);
+        bool is_orphan = children[i] != server && !is_rank(s, children[i]);
+        int found = is_orphan ? process_tree_pids(children[i], &pids) : 0;
+        add_processes(l, pids, found, l->others);
     }
     free(children);
-    amounts[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
+    if (l->kinds & CPU_KIND)
+        l->others[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
 }
 
-/* Look at all ranks, unless that has just been done. */
+/* Look at all ranks, unless that has just been done. CPU time is read for who asks for it now, all
+ * else for who ever did. */
 static void look(struct ranks *all, unsigned kinds)
 {
     struct amounts_look *l = &all->look;
     if ((kinds & ~l->kinds) == 0 && loop_now() - l->time < LOOK_SHARED_SECONDS)
         return;
-    l->kinds |= kinds;
+    l->kinds = (l->kinds & ~CPU_KIND) | kinds;
     l->time = loop_now();
-    memset(l->others, 0, sizeof(l->others));
+    forget(l, l->others);
     for (struct ranks *s = all; s; s = s->next)
         for (uint32_t i = 0; i < s->n; i++)
-            look_at(&s->ranks[i], l->kinds);
+            look_at(l, &s->ranks[i]);
     if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
-        add_orphans(all, l->kinds, l->others);
+        add_orphans(all, l);
+    add_shared_parts(l);
 }
 
 static void add_rank(struct rank *r, enum amounts_reader reader,

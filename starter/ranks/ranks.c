@@ -78,6 +78,8 @@ void ranks_free(struct ranks *s)
     for (uint32_t i = 0; i < s->n; i++)
         rank_free(&s->ranks[i]);
     free(s->ranks);
+    free(s->look.now);
+    free(s->look.before);
 }
 
 struct rank *ranks_find(const struct ranks *s, struct rank_name name)

@@ -17,8 +17,15 @@
 
 struct amounts_look {                  /* rank-amounts.c */
     double time;                       /* loop_now() */
-    unsigned kinds;                    /* bits 1 << kind: that any reader has asked for */
+    unsigned kinds;                    /* bits 1 << kind: that it has read */
     uint64_t others[LIMIT_KIND_COUNT]; /* what processes of no known rank used */
+    struct mapped {
+        pid_t pid;
+        uint64_t bytes;    /* files and shared memory */
+        uint64_t part;     /* its part of the shared memory */
+        uint64_t *amounts; /* to which that belongs, in this look */
+    } * now, *before;      /* processes of this look and of the one before */
+    size_t n, n_before, cap;
 };
 
 struct ranks {                           /* others read next and n; as zero there are no ranks */

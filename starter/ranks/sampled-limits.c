@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "starter/ranks/sampled-limits.h"
 
+#include <math.h>
 #include <unistd.h>
 
 #include "starter/containment/step-containment.h"
@@ -37,15 +38,17 @@ static void tell(const struct sampled_limits *s, enum limit_level level, int k, 
     uplink_send(s->with->up, FRAME_OVER_LIMIT, &m.base);
 }
 
-static double left_of(int k, const struct limit *l, uint64_t value)
-{
-    double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-    return sample_left((enum limit_kind)k, l, value, cores);
-}
-
 static double least(double a, double b)
 {
     return a < b ? a : b;
+}
+
+static void note_left(struct sampled_limits *s, int k, const struct limit *l, uint64_t value)
+{
+    double left = sample_left((enum limit_kind)k, l, value, s->cores);
+    s->left = least(s->left, left);
+    if (k == LIMIT_CPU_TIME)
+        s->cpu_at = least(s->cpu_at, loop_now() + left * SAMPLE_SECONDS_MAX);
 }
 
 /* Has a rank been killed for a limit that is still there? Its part goes soon. */
@@ -58,40 +61,40 @@ static bool is_one_dying(const struct ranks *all)
     return false;
 }
 
-static double look_at_host(struct sampled_limits *s, const struct rank_amount now[LIMIT_KIND_COUNT])
+static void look_at_host(struct sampled_limits *s, unsigned kinds,
+                         const struct rank_amount now[LIMIT_KIND_COUNT])
 {
     const struct limits *limits = &s->with->containment->host_limits;
-    double left = 1;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
         const struct limit *l = &limits->of[k];
-        if (!limit_is_sampled(limits, (enum limit_kind)k, LIMIT_OF_HOST))
+        if (!(kinds >> k & 1) || !limit_is_sampled(limits, (enum limit_kind)k, LIMIT_OF_HOST))
             continue;
         if (limit_words((enum limit_kind)k)->unit != LIMIT_MICROSECONDS)
             sample_pace_grew(&s->pace, now[k].growth, l);
-        if (now[k].value <= l->value)
-            left = least(left, left_of(k, l, now[k].value));
-        else if (!is_one_dying(s->with->ranks))
+        if (now[k].value <= l->value) {
+            note_left(s, k, l, now[k].value);
+            continue;
+        }
+        s->cpu_at = 0;
+        if (!is_one_dying(s->with->ranks))
             tell(s, LIMIT_OF_HOST, k, now[k].value, now[k].grew, now[k].growth);
     }
-    return left;
 }
 
-static double look_at_rank(struct sampled_limits *s, struct rank *r, unsigned kinds)
+static void look_at_rank(struct sampled_limits *s, struct rank *r, unsigned kinds)
 {
-    double left = 1;
     for (int k = 0; k < LIMIT_KIND_COUNT; k++) {
         const struct limit *l = &r->limits.of[k];
         uint64_t now = r->amounts[AMOUNTS_FOR_HOST][k];
         if (!(kinds >> k & 1) || !limit_is_sampled(&r->limits, (enum limit_kind)k, LIMIT_OF_RANK))
             continue;
         if (now <= l->value) {
-            left = least(left, left_of(k, l, now));
+            note_left(s, k, l, now);
         } else if (!(r->over_limits >> k & 1)) {
             r->over_limits |= 1u << k;
             tell(s, LIMIT_OF_RANK, k, now, r->name, 0);
         }
     }
-    return left;
 }
 
 /* What grew is known of the rank that grew most. */
@@ -104,6 +107,22 @@ static void look_at_growth(struct sampled_limits *s, unsigned kinds,
             sample_pace_grew(&s->pace, now[k].growth, &limits->of[k]);
 }
 
+/* CPU time is read when it can have reached a limit, also of a rank that has just begun. Returns
+ * the kinds that are read now. */
+static unsigned without_cpu_time(struct sampled_limits *s, unsigned kinds)
+{
+    const struct limit *cpu = &s->with->containment->rank_limits.cpu_time;
+    double next = (s->cpu_at - loop_now()) / SAMPLE_SECONDS_MAX;
+    if (next > 0) {
+        s->left = next;
+        return kinds & ~(1u << LIMIT_CPU_TIME);
+    }
+    s->cpu_at = INFINITY;
+    if (cpu->set)
+        note_left(s, LIMIT_CPU_TIME, cpu, 0);
+    return kinds;
+}
+
 static void look(void *arg)
 {
     struct sampled_limits *s = arg;
@@ -112,14 +131,17 @@ static void look(void *arg)
     unsigned of_host = sampled_kinds(&s->with->containment->host_limits, LIMIT_OF_HOST);
     if (s->with->end->has_begun)
         return;
-    ranks_amounts(s->with->ranks, AMOUNTS_FOR_HOST, of_ranks | of_host, now);
-    double left = look_at_host(s, now);
+    s->left = 1;
+    unsigned kinds = without_cpu_time(s, of_ranks | of_host);
+    ranks_amounts(s->with->ranks, AMOUNTS_FOR_HOST, kinds, now);
+    look_at_host(s, kinds, now);
+    of_ranks &= kinds;
     look_at_growth(s, of_ranks, now);
     for (struct ranks *world = s->with->ranks; world; world = world->next)
         for (uint32_t i = 0; of_ranks && i < world->n; i++)
             if (world->ranks[i].state == RANK_RUNNING)
-                left = least(left, look_at_rank(s, &world->ranks[i], of_ranks));
-    loop_timer_start(&s->timer, sample_pace_next(&s->pace, left), 0);
+                look_at_rank(s, &world->ranks[i], of_ranks);
+    loop_timer_start(&s->timer, sample_pace_next(&s->pace, s->left), 0);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -131,6 +153,7 @@ void sampled_limits_begin(struct sampled_limits *s)
     if (!sampled_kinds(&c->rank_limits, LIMIT_OF_RANK) &&
         !sampled_kinds(&c->host_limits, LIMIT_OF_HOST))
         return;
+    s->cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
     sample_pace_begin(&s->pace);
     loop_timer_start(&s->timer, sample_pace_next(&s->pace, 1), 0);
 }

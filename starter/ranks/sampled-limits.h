@@ -12,6 +12,9 @@ struct sampled_limits { /* private to sampled-limits.c; zero but for `with` at f
     const struct starter_services *with;
     struct loop_timer timer;
     struct sample_pace pace;
+    double cores;  /* of the machine */
+    double left;   /* least part of a limit that is left, as far as this look knows */
+    double cpu_at; /* loop_now() at which CPU time can reach a limit at the earliest */
 };
 
 /* Ranks may be started from now on: look, if there is such a limit. */

@@ -48,10 +48,12 @@ PY
     local spin
     cat > share.py <<'PY'
 import mmap, os, time
-size = 20 << 20
+size = 40 << 20
 fd = os.open("segment", os.O_RDWR | os.O_CREAT)
 os.ftruncate(fd, size)
 m = mmap.mmap(fd, size)
+# one after the other: the parts of those that have it shrink
+time.sleep(.5 * int(os.environ["MPRUN_RANK"]))
 for i in range(0, size, 4096):
     m[i] = 1
 open("up" + os.environ["MPRUN_RANK"], "w")
@@ -60,7 +62,7 @@ while not all(os.path.exists("up%d" % r) for r in range(3)):
 time.sleep(2)
 PY
     cd "$(mktemp -d /dev/shm/mprun-limits.XXXXXX)"
-    run --separate-stderr mprun --oversubscribe -n 3 --limit mem=60M --on-limit warn python3 "$TMPDIR/share.py"
+    run --separate-stderr mprun --oversubscribe -n 3 --limit mem=80M,memsw=80M --on-limit warn python3 "$TMPDIR/share.py"
     rm -rf "$PWD"
     cd "$TMPDIR"
     [ "$status" -eq 0 ]
@@ -98,21 +100,25 @@ big() { echo 'python3 -c "import time; a = b\"x\" * (40 << 20); time.sleep(${HEL
     [ "$(grep -c 'exceeded its limit of processes' <<<"$stderr")" -eq 1 ]
 }
 
-@test "limits of the step and of its hosts are held by the same looks at the processes" {
+@test "limits of the step and of its hosts are held by the same looks at the processes, which read no more than they need" {
     needs_tool strace
     needs_no_sanitizers "traced"
-    looks() { # LIMITS: how often a rank's memory was read
+    looks() { # LIMITS
         strace -f -qq -e trace=openat -o "trace.$1" "$MPRUN" --containment=tree -n 1 --limit "$1" sh -c 'echo $$; exec sleep 4' >"rank.$1" 2>"err.$1"
     }
+    reads() { grep -c "\"/proc/$(cat "rank.$1")/$2\"" "trace.$1"; } # LIMITS FILE: of the rank
     looks mem=8000G & # a first sample after 0.25 s, then after twice as long each time
-    looks mem=8000G,rank:mem=8000G
+    local all=mem=8000G,rank:mem=8000G,rank:vmem=8000G,host:cput=9000h one both
+    looks $all
     wait $!
-    local one both
-    one=$(grep -c "\"/proc/$(cat rank.mem=8000G)/status\"" trace.mem=8000G)
-    both=$(grep -c "\"/proc/$(cat rank.mem=8000G,rank:mem=8000G)/status\"" trace.mem=8000G,rank:mem=8000G)
+    one=$(reads mem=8000G statm)
+    both=$(reads $all statm)
     echo "looks of the step $one, with those of the host $both"
     [ "$one" -ge 3 ]
     [ "$both" -lt $((2 * one - 1)) ]
+    # what costs more is read when pages were mapped, and when all cores could have used up the CPU time
+    [ "$(reads $all status)" -lt "$both" ]
+    [ "$(reads $all stat)" -le 1 ]
 }
 
 @test "pages of files are given back at a limit, and end no rank: at a cgroup's, and where samples hold it" {

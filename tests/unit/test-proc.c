@@ -135,8 +135,10 @@ static void processes_are_described_by_pid_state_and_where_they_wait(void **stat
 static void memory_is_told_by_kind(void **state)
 {
     struct proc_memory before, after;
+    struct proc_sizes sizes_before, sizes;
     const size_t size = 8 << 20;
     assert_int_equal(proc_memory_read(getpid(), &before), 0);
+    assert_int_equal(proc_sizes_read(getpid(), &sizes_before), 0);
     char *anon = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(anon != MAP_FAILED && shared != MAP_FAILED);
@@ -148,6 +150,11 @@ static void memory_is_told_by_kind(void **state)
     assert_true(after.shared >= before.shared + size - (1 << 20));
     assert_true(after.anonymous < before.anonymous + 2 * size);
     assert_true(after.file > 0);
+    assert_int_equal(proc_sizes_read(getpid(), &sizes), 0);
+    assert_true(sizes.anonymous >= sizes_before.anonymous + size - (1 << 20));
+    assert_true(sizes.anonymous < sizes_before.anonymous + 2 * size);
+    assert_true(sizes.mapped >= sizes_before.mapped + size - (1 << 20));
+    assert_true(sizes.address_space >= sizes_before.address_space + 2 * size);
     munmap(anon, size);
     munmap(shared, size);
 }
