@@ -26,6 +26,7 @@ static const char *const names[USAGE_FIELD_COUNT] = {
     [USAGE_STORAGE_WRITTEN] = "storage_written_bytes",
     [USAGE_THROTTLED] = "throttled_s",
     [USAGE_LIMIT_EVENTS] = "limit_events",
+    [USAGE_MEMORY_STALL] = "memory_stall_s",
     [USAGE_OOM_KILLS] = "oom_kills",
     [USAGE_PROCESSES] = "processes",
 };

@@ -29,6 +29,7 @@ enum usage_field {
     USAGE_STORAGE_WRITTEN,
     USAGE_THROTTLED,    /* microseconds without CPU because of a quota */
     USAGE_LIMIT_EVENTS, /* times the memory limit was hit */
+    USAGE_MEMORY_STALL, /* microseconds in which a process waited until memory was taken back */
     USAGE_OOM_KILLS,
     USAGE_PROCESSES, /* reaped, or seen at the end */
     USAGE_FIELD_COUNT,

@@ -49,6 +49,7 @@ static const struct quantity quantities[] = {
     {"majflt", USAGE_FAULTS_MAJOR, FORMAT_COUNT, 1, 0, 0},
     {"throttled", USAGE_THROTTLED, FORMAT_TIME, 1, 0, 0},
     {"limit hits", USAGE_LIMIT_EVENTS, FORMAT_COUNT, 1, 0, 0},
+    {"stalled", USAGE_MEMORY_STALL, FORMAT_TIME, 1, 0, 0},
 };
 enum { QUANTITIES = sizeof(quantities) / sizeof(quantities[0]) };
 
@@ -625,6 +626,8 @@ static void print_resources_used(const struct writer *w)
     u = &w->sums.ranks.usage; /* mprun's own processes have no limit */
     if (usage_has(u, USAGE_LIMIT_EVENTS) && u->value[USAGE_LIMIT_EVENTS])
         fprintf(w->out, ", memory limits hit %" PRIu64 " times", u->value[USAGE_LIMIT_EVENTS]);
+    if (usage_has(u, USAGE_MEMORY_STALL) && u->value[USAGE_MEMORY_STALL])
+        fprintf(w->out, ", stalled for memory %.3f s", (double)u->value[USAGE_MEMORY_STALL] / 1e6);
     fputc('\n', w->out);
 }
 

@@ -40,16 +40,18 @@ static enum mover_kill to_kill(const struct job *job, double since)
 
 static void tell_usage(const struct job *job, const struct usage *u)
 {
-    char cpu[32], peak[32];
-    double seconds = usage_cpu_seconds(u);
-    log_note("job %s of user %u ended here: CPU time %s, memory at most %s, %llu killed out of "
+    char cpu[32], peak[32], stalled[64] = "";
+    double seconds = usage_cpu_seconds(u), stall = (double)u->value[USAGE_MEMORY_STALL] / 1e6;
+    if (stall > 0)
+        snprintf(stalled, sizeof(stalled), ", stalled for memory %.3f s", stall);
+    log_note("job %s of user %u ended here: CPU time %s, memory at most %s%s, %llu killed out of "
              "memory; Resources_used: %s",
              job->name, (unsigned)job->uid,
              seconds < 0 ? "unknown" : duration_format(seconds, cpu, sizeof(cpu)),
              usage_has(u, USAGE_MEMORY_PEAK)
                  ? size_format(u->value[USAGE_MEMORY_PEAK], peak, sizeof(peak))
                  : "unknown",
-             (unsigned long long)u->value[USAGE_OOM_KILLS], job->placement);
+             stalled, (unsigned long long)u->value[USAGE_OOM_KILLS], job->placement);
 }
 
 static uint64_t count_of(struct cgroup_at d, const char *file, const char *key)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank-oom.c - the sentence about a rank that was killed for a limit, mostly for want of memory */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/number.h"
 #include "containment/step/tree.h"
@@ -53,20 +54,21 @@ static const char *memory_limit(const struct limits *l, char *buf, size_t n)
     return buf;
 }
 
-/* "; its limit was hit 37 times": each time the kernel took back what it could. */
+/* "; its limit was hit 37 times, stalled for memory 0.012 s": each time the kernel took back what it
+ * could, while the rank waited. */
 static const char *squeezes(const struct rank *r, char *buf, size_t n)
 {
-    uint64_t hits =
-        usage_has(&r->usage, USAGE_LIMIT_EVENTS) ? r->usage.value[USAGE_LIMIT_EVENTS] : 0;
-    buf[0] = 0;
-    if (hits > 1)
-        snprintf(buf, n, "; its limit was hit %llu times", (unsigned long long)hits);
+    uint64_t hits = r->usage.value[USAGE_LIMIT_EVENTS]; /* 0 where that is not known */
+    double stalled = (double)r->usage.value[USAGE_MEMORY_STALL] / 1e6;
+    snprintf(buf, n, hits > 1 ? "; its limit was hit %llu times" : "", (unsigned long long)hits);
+    if (hits > 1 && stalled > 0)
+        snprintf(buf + strlen(buf), n - strlen(buf), ", stalled for memory %.3f s", stalled);
     return buf;
 }
 
 bool rank_oom_text(const struct rank *r, char *text, size_t n)
 {
-    char name[RANK_NAME_TEXT], limit[256], of[64], peak[16], hits[64];
+    char name[RANK_NAME_TEXT], limit[256], of[64], peak[16], hits[120];
     struct step_containment *c = r->all->with->containment;
     const char *host = launch_here(r->all->with->launch)->host;
     bool is_counted;

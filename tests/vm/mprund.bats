@@ -55,7 +55,9 @@ enter() { # LIMITS... -- COMMAND...: as an ordinary user in a job with limits
     mprund_start_with_log
     run enter --memory 48M -- "$PROBE" take 200
     [ "$status" -eq 137 ]
-    wait_until 30 grep -q 'job 12.1 of user [0-9]* ended here: .* killed out of memory; Resources_used: hardware threads 0-3, memory nodes 0-1$' /tmp/mprund.log
+    stalled=''
+    [ "$VMRUN_CGROUP" = v1 ] || stalled=', stalled for memory [0-9.]* s'
+    wait_until 30 grep -q "job 12.1 of user [0-9]* ended here: .*$stalled, [0-9]* killed out of memory; Resources_used: hardware threads 0-3, memory nodes 0-1\$" /tmp/mprund.log
     grep -q '>> Job 12.1 exceeded resource allocation -- killed' /tmp/mprund.log
     run enter --memory 64M -- "$PROBE" take 16 exit 0
     [ "$status" -eq 0 ]
