@@ -185,6 +185,9 @@ names_of_managers() {
         [ "$status" -eq 1 ]
         grep -q 'libc\.so' libraries
     done
+    run grep -E 'libhwloc|libudev' <(ldd "$MPRUN_BUILD/launcher/mprun")
+    [ "$status" -eq 1 ]
+    ldd "$MPRUN_BUILD/plan/topology.so" | grep -q libhwloc
 }
 
 # Prints what a program lacks of: position independence, relocations that are all done at its start and
