@@ -100,6 +100,7 @@ static void begin_containment(void *arg)
     size_t n = tree ? cgroup_tree_paths(tree, &paths) : 0;
     for (size_t i = 0; i < n; i++)
         keeper_tell(h->with.keeper_fd, KEEPER_CGROUP, paths[i]);
+    keeper_tell_oom_kills(h->with.keeper_fd, &h->containment.oom_kills);
     if (rc < 0)
         step_end_cannot_run(&h->end, EXIT_CODE_MPRUN, e.text);
     loop_defer_schedule(&h->turn);

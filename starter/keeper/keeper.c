@@ -39,7 +39,7 @@ struct keeper {
     int cores_fd;    /* core-ledger.h; -1: none are taken */
     const char *host;
     struct keeper_errands errands;
-    struct oom_kills oom_kills; /* since the first packet: before it there are no ranks */
+    struct oom_kills oom_kills; /* as the worker has begun to count them, before there are ranks */
     char *cgroups[THINGS], *directories[THINGS];
     size_t ncgroups, ndirectories;
     bool is_stuck; /* the worker ended as it should, and could not remove everything */
@@ -60,8 +60,6 @@ static void forget(char **list, size_t *n)
 static void take_message(struct keeper *k, const char *text, size_t n, enum keeper_message what,
                          int fds[KEEPER_FDS])
 {
-    if (!k->oom_kills.driver)
-        oom_kills_begin(&k->oom_kills);
     switch (what) {
     case KEEPER_CGROUP:
         remember(k->cgroups, &k->ncgroups, text);
@@ -78,6 +76,10 @@ static void take_message(struct keeper *k, const char *text, size_t n, enum keep
         break;
     case KEEPER_ERRAND:
         keeper_errand_start(&k->errands, text, n, fds, k->worker, k->fd);
+        break;
+    case KEEPER_OOM_KILLS:
+        if (n == sizeof(k->oom_kills))
+            memcpy(&k->oom_kills, text, n);
         break;
     case KEEPER_CORES:
         if (k->cores_fd < 0)
@@ -215,12 +217,12 @@ static int worker_ended(struct keeper *k, pid_t worker)
     return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : code;
 }
 
-/* A short-lived child founds the new group and we join it. */
+/* Where we lead the group, a short-lived child founds the new one and we join it. */
 void keeper_leave_group(void)
 {
     int gate[2];
     char c;
-    if (pipe(gate) < 0)
+    if ((getpgrp() != getpid() && setpgid(0, 0) == 0) || pipe(gate) < 0)
         return;
     pid_t founder = fork();
     if (founder == 0) {
@@ -291,16 +293,25 @@ int keeper_run(pid_t worker, int fd, const char *host, mode_t mask)
 /* ---- the worker's side
  * --------------------------------------------------------------------------- */
 
-void keeper_tell(int fd, enum keeper_message what, const char *text)
+static void tell(int fd, enum keeper_message what, const void *data, size_t n)
 {
     char packet[KEEPER_PACKET];
-    size_t n = strlen(text);
     if (n > sizeof(packet) - 2)
         return;
     packet[0] = (char)what;
-    memcpy(packet + 1, text, n);
+    memcpy(packet + 1, data, n);
     while (send(fd, packet, n + 1, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
+}
+
+void keeper_tell(int fd, enum keeper_message what, const char *text)
+{
+    tell(fd, what, text, strlen(text));
+}
+
+void keeper_tell_oom_kills(int fd, const struct oom_kills *kills)
+{
+    tell(fd, KEEPER_OOM_KILLS, kills, sizeof(*kills));
 }
 
 int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct oom_kills;
+
 /* The keeper's whole life: returns mpstarter's exit code. worker: the child to wait for. fd: the
  * keeper's end of the packet socket. host: for messages. mask: the umask of errands. */
 int keeper_run(pid_t worker, int fd, const char *host, mode_t mask);
@@ -26,11 +28,13 @@ enum keeper_message {
     KEEPER_CLEANED = 'x',   /* all of these have been removed */
     KEEPER_STUCK = 's',     /* some could not be removed; mprun knows. The keeper tries once more */
     KEEPER_ERRAND = 'r',    /* a program to start: keeper-errands.h, with three descriptors */
+    KEEPER_OOM_KILLS = 'o', /* struct oom_kills, as it is in the worker */
     KEEPER_CORES = 'l',     /* with the descriptor of core-ledger.h: keep it until all has ended */
 };
 enum { KEEPER_PACKET = 8192, KEEPER_FDS = 3 }; /* bytes and descriptors of one packet, at most */
 
 /* Send a packet with a text. Nothing is said where the keeper has gone. */
 void keeper_tell(int fd, enum keeper_message what, const char *text);
+void keeper_tell_oom_kills(int fd, const struct oom_kills *kills);
 /* Send a whole packet with 1 to KEEPER_FDS descriptors. 0, or -1 with errno. */
 int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds);
