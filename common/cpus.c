@@ -102,14 +102,33 @@ static int group_here(const struct idset *threads, struct idset **ret, size_t *r
     return cpus_group_cores(sysfs, threads, ret, ret_n, err);
 }
 
+static size_t count_common(const struct idset *a, const struct idset *b)
+{
+    size_t n = 0;
+    for (int t = idset_next(a, 0); t >= 0; t = idset_next(a, (unsigned)t + 1))
+        n += idset_has(b, (unsigned)t);
+    return n;
+}
+
+/* The kernel is asked once for all threads that this process may use: a step asks about them, and
+ * then about some of them. */
 unsigned cpus_count_cores(const struct idset *threads)
 {
-    struct idset *cores;
-    size_t n;
-    if (group_here(threads, &cores, &n, NULL) < 0)
-        return (unsigned)idset_count(threads);
-    cpus_free_cores(cores, n);
-    return (unsigned)n;
+    static struct idset known, *cores;
+    static size_t ncores;
+    unsigned n = 0;
+    if (count_common(threads, &known) < idset_count(threads)) {
+        cpus_free_cores(cores, ncores);
+        cores = NULL;
+        ncores = 0;
+        if (idset_copy(&known, threads) < 0 || group_here(threads, &cores, &ncores, NULL) < 0) {
+            idset_free(&known);
+            return (unsigned)idset_count(threads);
+        }
+    }
+    for (size_t i = 0; i < ncores; i++)
+        n += count_common(&cores[i], threads) > 0;
+    return n;
 }
 
 static int add_all(struct idset *to, const struct idset *from)

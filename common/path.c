@@ -202,6 +202,8 @@ static bool is_mount_root(int dir, const char *name)
 
 static void remove_directory(struct removal *r, int dir, const char *name, const struct stat *st)
 {
+    if (unlinkat(dir, name, AT_REMOVEDIR) == 0) /* it was empty, as most are */
+        return;
     if (st->st_dev != r->dev || is_mount_root(dir, name)) {
         removal_failed(r, EXDEV, "another file system is mounted there");
         return;

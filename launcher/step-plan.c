@@ -29,10 +29,13 @@
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "wire/link/key-proof.h"
 
+/* n: letters, 32 at most */
 static void random_name(char *to, size_t n)
 {
+    unsigned char random[32];
+    randombytes_buf(random, n);
     for (size_t i = 0; i < n; i++)
-        to[i] = STEP_ID_LETTERS[randombytes_uniform(32)];
+        to[i] = STEP_ID_LETTERS[random[i] % 32];
     to[n] = 0;
 }
 

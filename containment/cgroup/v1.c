@@ -117,24 +117,19 @@ static void cpu_usage(struct cgroup_at d, struct usage *u)
         usage_set(u, USAGE_THROTTLED, throttled / NS_PER_US);
 }
 
-/* Linux 6.18 does not count how often the limit of memory and swap was hit. */
-static bool has_reached_with_swap(struct cgroup_at d)
-{
-    uint64_t peak, limit;
-    return at_read_u64(d, "memory.memsw.max_usage_in_bytes", &peak) == 0 &&
-           at_read_u64(d, "memory.memsw.limit_in_bytes", &limit) == 0 && peak >= limit;
-}
-
-/* Times that a charge was refused by the limit of memory, or by that of memory and swap. */
+/* Times that a charge was refused by the limit of memory, or by that of memory and swap. Linux 6.18
+ * does not count those of the latter. */
 static int limit_hits(struct cgroup_at d, uint64_t *ret)
 {
-    uint64_t with_swap = 0;
+    uint64_t with_swap, limit, peak;
     if (at_read_u64(d, "memory.failcnt", ret) < 0)
         return -1;
+    if (at_read_u64(d, "memory.memsw.limit_in_bytes", &limit) < 0 || limit >= CGROUP_V1_UNLIMITED)
+        return 0;
     if (at_read_u64(d, "memory.memsw.failcnt", &with_swap) == 0)
         *ret += with_swap;
     if (*ret == 0)
-        *ret = has_reached_with_swap(d);
+        *ret = at_read_u64(d, "memory.memsw.max_usage_in_bytes", &peak) == 0 && peak >= limit;
     return 0;
 }
 

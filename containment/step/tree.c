@@ -255,8 +255,8 @@ static void empty_tell(void *arg)
         fn(fn_arg);
 }
 
-/* No process is left; there is none in a directory that is gone either. */
-static bool is_empty(struct cgroup_tree *t)
+/* There is no process in a directory that is gone either. */
+bool cgroup_tree_is_empty(struct cgroup_tree *t)
 {
     const struct hierarchy *h = tree_tracker(t);
     int populated = h->driver->populated(hierarchy_ranks(h));
@@ -272,7 +272,7 @@ static void look_again_later(struct empty_wait *e)
 static void empty_check(void *arg)
 {
     struct cgroup_tree *t = arg;
-    if (is_empty(t))
+    if (cgroup_tree_is_empty(t))
         empty_tell(t);
     else if (t->empty.watch < 0)
         look_again_later(&t->empty);
@@ -301,7 +301,7 @@ int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *a
     e->arg = arg;
     e->delay = POLICY_EMPTY_FIRST_S;
     e->watch = watch_populated(t);
-    if (is_empty(t)) /* never from inside this call */
+    if (cgroup_tree_is_empty(t)) /* never from inside this call */
         loop_defer_schedule(&e->defer);
     else if (e->watch < 0)
         look_again_later(e);

@@ -86,6 +86,7 @@ bool cgroup_tree_below(const struct cgroup_tree *t, const char *top, char *buf, 
  * are frozen; then those that cannot be are given up, and none is. 1: done; 0: under way; -1:
  * nothing here can. */
 int cgroup_tree_freeze(struct cgroup_tree *t, bool frozen);
+bool cgroup_tree_is_empty(struct cgroup_tree *t); /* no process is left in any rank's leaf */
 /* Call fn once, from the loop, when no process is left in any rank's leaf. EALREADY: an earlier
  * call still waits. */
 int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *arg,

@@ -36,7 +36,7 @@ static unsigned job_of_shepherd(pid_t pid)
     return job;
 }
 
-unsigned gridengine_session_job(pid_t *ret_shepherd)
+static unsigned find_job(pid_t *ret_shepherd)
 {
     struct proc_stat st = {.ppid = getppid()};
     for (int i = 0; i < SESSION_ANCESTORS_MAX && st.ppid > 1; i++) {
@@ -49,6 +49,18 @@ unsigned gridengine_session_job(pid_t *ret_shepherd)
             break;
     }
     return 0;
+}
+
+unsigned gridengine_session_job(pid_t *ret_shepherd)
+{
+    static bool is_known;
+    static unsigned job;
+    static pid_t shepherd;
+    if (!is_known)
+        job = find_job(&shepherd);
+    is_known = true;
+    *ret_shepherd = shepherd;
+    return job;
 }
 
 /* ---- its variables --------------------------------------------------------------------------- */

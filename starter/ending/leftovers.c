@@ -55,8 +55,10 @@ static void begin(struct leftovers *l)
         return;
     l->has_begun = true;
     l->give_up_time = loop_now() + KILLED_SECONDS;
-    rank_kill_ladder_kill_all(l->ladder);
-    if (tree && cgroup_tree_wait_empty(tree, cgroup_is_empty, l, &err) < 0) {
+    l->is_cgroup_empty = tree && cgroup_tree_is_empty(tree);
+    if (!l->is_cgroup_empty)
+        rank_kill_ladder_kill_all(l->ladder);
+    if (tree && !l->is_cgroup_empty && cgroup_tree_wait_empty(tree, cgroup_is_empty, l, &err) < 0) {
         log_warn("on %s: %s", l->with->hostname, err.text);
         l->is_cgroup_empty = true;
     }
