@@ -366,7 +366,7 @@ static void numbers_that_do_not_agree_are_refused(void **state)
     unpacked(m, "no place for host 1");
     m = message();
     m->hosts[0]->following = 0xffffffff;
-    unpacked(m, "more hosts than ranks");
+    unpacked(m, "more than 1048576 hosts");
     m = message();
     m->hosts[1]->following = 1;
     unpacked(m, "rank 1 has more than one host");

@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/host-name-list.h"
+#include "common/idset.h"
 #include "common/must.h"
 #include "wire/messages/values.h"
 
@@ -152,8 +153,8 @@ int placements_unpack(Mprun__Placement *const *list, size_t n, struct rank_map *
     size_t done = 0;
     for (size_t i = 0; i < n; i++)
         nhosts += list[i]->following;
-    if (nhosts > (uint64_t)map->nranks + n)
-        return error_set(err, EPROTO, "more hosts than ranks");
+    if (nhosts > IDSET_MAX)
+        return error_set(err, EPROTO, "more than %d hosts", IDSET_MAX);
     struct placement *hosts = must(calloc(nhosts + 1, sizeof(*hosts)));
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++)
