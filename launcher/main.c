@@ -32,8 +32,11 @@
 /* Hashes of large files may take a while. */
 static int read_preload(struct run *r, int *code, struct error *err)
 {
+    const struct step_plan *p = r->hosts->plan;
+    const struct preload_request what = {
+        .options = &p->cmd->preload, .apps = p->step.apps, .napps = p->step.napps, .directory = ""};
     signal_mask_open();
-    int rc = preload_create(r->hosts, &r->verdict, &r->preload, code, err);
+    int rc = preload_create(r->hosts, &r->verdict, &what, &r->preload, code, err);
     signal_mask_close();
     return rc;
 }

@@ -43,8 +43,11 @@ void run_create(struct run *r, const struct step_plan *plan)
     name_service_init(&r->names, r->loop, &r->worlds, send_name_reply);
     job_worlds_init(&r->job_worlds, r->hosts, &r->worlds);
     job_names_init(&r->job_names, r->loop, plan, &r->directory, &r->names, &r->job_worlds);
-    r->spawner = (struct spawner){
-        .worlds = &r->worlds, .hosts = r->hosts, .record = &r->record, .verdict = &r->verdict};
+    r->spawner = (struct spawner){.worlds = &r->worlds,
+                                  .hosts = r->hosts,
+                                  .record = &r->record,
+                                  .verdict = &r->verdict,
+                                  .preload = &r->preload};
     rank_failures_init(&r->rank_failures, r->loop, plan, &r->record, &r->verdict);
     host_failures_init(&r->host_failures, r->loop, r->hosts, &r->verdict);
     usage_now_init(&r->usage_now, r->loop, r->hosts, &r->verdict, &r->turn);

@@ -31,7 +31,6 @@ struct wish { /* where ranks are to go */
     struct hostlist named; /* with no host: all */
     bool has_names;
     bool has_binding;
-    bool is_one_machine;   /* the step's hosts are this one */
     const char *directory; /* for relative names of files */
 };
 
@@ -101,32 +100,16 @@ static int refuse_key(struct wish *w, const char *key, const char *value, struct
     return error_set(err, ENOTSUP, "info key '%s' is not supported", key);
 }
 
-/* A step brings files before its ranks start; on this machine they are there. */
-static int take_preload(struct wish *w, const char *key, const char *value, struct error *err)
-{
-    return w->is_one_machine ? 0 : refuse_key(w, key, value, err);
-}
-
 static const struct {
     const char *name;
     int (*take)(struct wish *w, const char *key, const char *value, struct error *err);
 } keys[] = {
-    {"host", take_host},
-    {"hosts", take_host},
-    {"hostfile", take_hostfile},
-    {"map_by", take_map_by},
-    {"npernode", take_npernode},
-    {"ppr", take_ppr},
-    {"ppn", take_npernode},
-    {"bind_to", take_bind_to},
-    {"wdir", take_nothing},
+    {"host", take_host},      {"hosts", take_host},         {"hostfile", take_hostfile},
+    {"map_by", take_map_by},  {"npernode", take_npernode},  {"ppr", take_ppr},
+    {"ppn", take_npernode},   {"bind_to", take_bind_to},    {"wdir", take_nothing},
     {"path", take_nothing},   /* elsewhere */
     {"prefix", take_nothing}, /* where the MPI is: programs know */
-    {"add-host", refuse_key},
-    {"add-hostfile", refuse_key},
-    {"preload_binary", take_preload},
-    {"preload_files", take_preload},
-    {"soft", refuse_key},
+    {"add-host", refuse_key}, {"add-hostfile", refuse_key}, {"soft", refuse_key},
 };
 
 /* MPI has it that a key that is not known is ignored. */
@@ -209,9 +192,7 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
                 struct rank_set *ret_hosts, struct app *ret_app, struct error *err)
 {
     const struct placement_options *step = &t->plan->cmd->place;
-    struct wish w = {.directory = directory,
-                     .is_one_machine = t->plan->same_machine,
-                     .place = {.oversubscribe = -1}};
+    struct wish w = {.directory = directory, .place = {.oversubscribe = -1}};
     struct plan_options o;
     struct offer offer = {.index = NULL};
     int rc = -1;

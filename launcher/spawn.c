@@ -14,6 +14,8 @@
 #include "common/text.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
+#include "launcher/preload/preload-options.h"
+#include "launcher/preload/preload.h"
 #include "launcher/spawn-place.h"
 #include "launcher/step-record.h"
 #include "launcher/worlds.h"
@@ -25,7 +27,18 @@ struct spawn_wait {
     uint64_t id;
     uint32_t world;
     struct rank_name parent;
+    struct preload
+        *preload; /* files that are to be brought before; NULL: none, or it is their turn */
+    Mprun__Spawn *request; /* to be launched with it */
 };
+
+static void wait_free(struct spawn_wait *w)
+{
+    preload_destroy(w->preload);
+    if (w->request)
+        mprun__spawn__free_unpacked(w->request, NULL);
+    free(w);
+}
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -236,8 +249,68 @@ static void launch(struct spawner *s, const struct world *world, const Mprun__Sp
     hosts_broadcast_bytes(s->hosts, FRAME_LAUNCH, packed, n);
 }
 
-/* NULL with err. */
-static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct error *err)
+/* ---- files that the new ranks are to find ---------------------------------------------------- */
+
+static bool is_true(const char *value)
+{
+    return value && *value && strcmp(value, "false") && strcmp(value, "no") && strcmp(value, "0");
+}
+
+/* Those of the first program that names some are for all of them, as Open MPI has it; on this
+ * machine they are there. */
+static int read_preload(struct spawner *s, const Mprun__Spawn *m, const struct fresh *f,
+                        struct preload **ret, struct error *err)
+{
+    const struct step_plan *p = s->hosts->plan;
+    struct preload_options o = {.limit = p->cmd->preload.limit};
+    AUTO_FREE char *files = NULL;
+    int code;
+    for (size_t i = 0; i < m->n_apps && !p->same_machine; i++) {
+        AUTO_FREE char *binary = spawn_key(m->apps[i], "preload_binary");
+        o.binary |= is_true(binary);
+        if (!files || !*files) {
+            free(files);
+            files = spawn_key(m->apps[i], "preload_files");
+        }
+    }
+    const char *list = files;
+    o.files = &list;
+    o.nfiles = files && *files;
+    const struct preload_request what = {.options = &o,
+                                         .world = s->worlds->last_number + 1,
+                                         .apps = f->apps,
+                                         .napps = f->napps,
+                                         .directory = f->apps[0].directory};
+    return preload_create(s->hosts, s->verdict, &what, ret, &code, err);
+}
+
+/* One world's files after the other's: the oldest request is the last one. */
+static void bring_next(struct spawner *s)
+{
+    for (struct spawn_wait *w = s->waiting; w && !s->bringing; w = w->next)
+        if (w->preload && (!w->next || !w->next->preload))
+            s->bringing = w;
+    if (!s->bringing)
+        return;
+    preload_destroy(*s->preload);
+    *s->preload = take_ptr(s->bringing->preload);
+    preload_begin(*s->preload);
+}
+
+void spawner_brought(struct spawner *s)
+{
+    struct spawn_wait *w = s->bringing;
+    if (!w || !preload_done(*s->preload))
+        return;
+    s->bringing = NULL;
+    if (!verdict_is_ending(s->verdict))
+        launch(s, worlds_find(s->worlds, w->world), w->request);
+    bring_next(s);
+}
+
+/* NULL with err. *ret: with the world's files, before which it is not launched. */
+static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct preload **ret,
+                           struct error *err)
 {
     struct fresh f = {0};
     const struct world *old =
@@ -245,14 +318,15 @@ static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct erro
     struct world *world = NULL;
     if (verdict_is_ending(s->verdict))
         error_set(err, ECANCELED, "the step is ending");
-    else if (make_fresh(s, m, old, &f, err) == 0)
+    else if (make_fresh(s, m, old, &f, err) == 0 && read_preload(s, m, &f, ret, err) == 0)
         world =
             worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps, is_of_rank(m) ? old : NULL);
     if (world) {
         f.apps = NULL; /* the world's now */
         f.napps = 0;
         step_record_add_world(s->record, world);
-        launch(s, world, m);
+        if (!*ret)
+            launch(s, world, m);
     }
     fresh_free(&f, s->hosts->plan->nused);
     return world;
@@ -266,6 +340,7 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
     size_t nwords = 0;
     while (argv[nwords])
         nwords++;
+    struct preload *none = NULL;
     AUTO_FREE ProtobufCBinaryData *texts = must(calloc(nwords + nvariables + 1, sizeof(*texts)));
     for (size_t i = 0; i < nwords + nvariables; i++) {
         const char *text = i < nwords ? argv[i] : variables[i - nwords];
@@ -278,7 +353,7 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
     app.count = n;
     m.n_apps = 1;
     m.apps = apps;
-    const struct world *world = begin(s, &m, err);
+    const struct world *world = begin(s, &m, &none, err);
     *ret_world = world ? world->number : 0;
     return world ? 0 : -1;
 }
@@ -286,8 +361,10 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
 void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m)
 {
     struct error err;
-    struct world *world = begin(s, m, &err);
+    struct preload *preload = NULL;
+    struct world *world = begin(s, m, &preload, &err);
     if (!world) {
+        preload_destroy(preload);
         refuse(from, m->id, rank_name_unpack(m->parent), err.text);
         return;
     }
@@ -297,24 +374,34 @@ void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m
                                 .host = from,
                                 .id = m->id,
                                 .world = world->number,
-                                .parent = rank_name_unpack(m->parent)};
+                                .parent = rank_name_unpack(m->parent),
+                                .preload = preload};
     s->waiting = wait;
+    if (preload) {
+        size_t n = mprun__spawn__get_packed_size(m);
+        AUTO_FREE uint8_t *packed = must(malloc(n + 1));
+        mprun__spawn__pack(m, packed);
+        wait->request = must(mprun__spawn__unpack(NULL, n, packed));
+        bring_next(s);
+    }
 }
 
 void spawner_look(struct spawner *s, struct world *world)
 {
     if (!world->is_starting || world->known < world->nranks)
         return;
-    AUTO_FREE struct spawn_wait *wait = take_wait(s, world);
+    struct spawn_wait *wait = take_wait(s, world);
     world->is_starting = false;
-    if (wait)
-        answer(wait->host, wait->id, world->number, "");
+    if (!wait)
+        return;
+    answer(wait->host, wait->id, world->number, "");
+    wait_free(wait);
 }
 
 bool spawner_failed(struct spawner *s, struct world *world, const char *text)
 {
     Mprun__WorldKill m = MPRUN__WORLD_KILL__INIT;
-    AUTO_FREE struct spawn_wait *wait = world->is_starting ? take_wait(s, world) : NULL;
+    struct spawn_wait *wait = world->is_starting ? take_wait(s, world) : NULL;
     if (!wait)
         return world->has_failed;
     world->is_starting = false;
@@ -322,6 +409,7 @@ bool spawner_failed(struct spawner *s, struct world *world, const char *text)
     m.world = world->number;
     hosts_broadcast(s->hosts, FRAME_WORLD_KILL, &m.base);
     refuse(wait->host, wait->id, wait->parent, text);
+    wait_free(wait);
     return true;
 }
 
@@ -329,7 +417,7 @@ void spawner_free(struct spawner *s)
 {
     while (s->waiting) {
         struct spawn_wait *next = s->waiting->next;
-        free(s->waiting);
+        wait_free(s->waiting);
         s->waiting = next;
     }
 }

@@ -21,8 +21,10 @@ struct spawner { /* private to spawn.c */
     struct worlds *worlds;
     struct host_table *hosts;
     struct step_record *record;
-    const struct verdict *verdict;
-    struct spawn_wait *waiting; /* requests whose world is being started */
+    struct verdict *verdict;
+    struct preload **preload;    /* of the step: what is brought now, or was brought last */
+    struct spawn_wait *waiting;  /* requests whose world is being started */
+    struct spawn_wait *bringing; /* one of them, whose files are being brought; NULL: none */
 };
 
 void spawner_free(struct spawner *s); /* what it holds; zero is fine */
@@ -36,6 +38,8 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
 void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m);
 /* Some rank of this world was started, or has ended. */
 void spawner_look(struct spawner *s, struct world *world);
+/* A host has said what it wants of the files that are being brought. */
+void spawner_brought(struct spawner *s);
 /* A rank of the world could not be started. text: a sentence. False: nobody waits for this world.
  */
 bool spawner_failed(struct spawner *s, struct world *world, const char *text);

@@ -439,7 +439,10 @@ static int take_silent(void *host, void *message)
 static int take_preload_wanted(void *host, void *message)
 {
     struct host *h = host;
-    return preload_wanted(run_of(h)->preload, h, message);
+    struct run *r = run_of(h);
+    int rc = preload_wanted(r->preload, h, message);
+    spawner_brought(&r->spawner);
+    return rc;
 }
 
 static int take_preload_taken(void *host, void *message)

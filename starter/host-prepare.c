@@ -68,7 +68,7 @@ static int make_parts(struct host *h, struct error *err)
     ranks_init(&h->ranks, &h->with);
     if (host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
                               err) < 0 ||
-        preload_install(&h->preload, err) < 0)
+        preload_install(&h->preload, &h->with, &h->brought, err) < 0)
         return -1;
     idle_ranks_begin(&h->idle);
     if (rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err) < 0)

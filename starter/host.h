@@ -59,6 +59,7 @@ struct host {
     struct step_containment containment;
     struct errands errands;
     struct preload preload;
+    struct brought brought;
     struct other_processes others;
     struct step_end end;
     struct removal removal;

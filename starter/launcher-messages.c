@@ -27,7 +27,7 @@ static int take_offer(void *host, const uint8_t *p, size_t n)
     struct host *h = host;
     if (h->end.has_begun)
         return 0;
-    if (h->preload.offer || h->state != HOST_CONNECTED)
+    if (h->state < HOST_CONNECTED)
         return -1;
     return preload_take_offer(&h->preload, &h->with, &h->tree.children, p, n);
 }

@@ -18,7 +18,8 @@ struct starter_services {
     struct removal *removal;
     struct step_containment *containment;
     struct pmi_server *pmi; /* NULL: no PMI */
-    const struct preload *preload;
+    struct preload *preload;
+    const struct brought *brought;
     /* as zero before LAUNCH has come */
     struct host_directories *directories;
     struct rank_io *io;

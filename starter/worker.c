@@ -138,6 +138,7 @@ static void free_parts(struct host *h)
     rank_io_free(&h->io);
     pmi_server_destroy(h->with.pmi);
     preload_close(&h->preload);
+    brought_free(&h->brought);
     idle_ranks_free(&h->idle);
     sampled_limits_stop(&h->limits);
     debug_daemon_close(&h->daemon);
@@ -172,6 +173,7 @@ int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *
                  .removal = &h.removal,
                  .containment = &h.containment,
                  .preload = &h.preload,
+                 .brought = &h.brought,
                  .others = &h.others,
                  .launch = &h.launch,
                  .directories = &h.directories,

@@ -10,7 +10,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
+#include "common/path.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "model/rank-end.h"
 
@@ -151,13 +153,19 @@ static int collect_app(const struct preload_options *o, const struct app *a, uin
     return o->binary ? add(ret, path, t, basename(path), err) : 0;
 }
 
-static int collect_list(const char *list, struct preload_files *ret, struct error *err)
+static int collect_list(const char *list, const char *directory, struct preload_files *ret,
+                        struct error *err)
 {
     for (;; list++) {
         size_t len = strcspn(list, ",");
         AUTO_FREE char *path = must(strndup(list, len));
+        const char *between = *directory && *path != '/' ? "/" : "";
+        AUTO_FREE char *full =
+            must(text_format("%s%s%s", *between ? directory : "", between, path));
         struct preload_target t = {.kind = PRELOAD_DATA};
-        if (add(ret, path, t, cmdline_preload_name(path), err) < 0)
+        if (!path_is_beneath(cmdline_preload_name(path)))
+            return error_set(err, EINVAL, "hosts have no place for the file '%s'", path);
+        if (add(ret, full, t, cmdline_preload_name(path), err) < 0)
             return -1;
         list += len;
         if (!*list)
@@ -165,14 +173,14 @@ static int collect_list(const char *list, struct preload_files *ret, struct erro
     }
 }
 
-int preload_files_collect(const struct preload_options *o, const struct step *step,
-                          struct preload_files *ret, struct error *err)
+int preload_files_collect(const struct preload_options *o, const struct app *apps, size_t napps,
+                          const char *directory, struct preload_files *ret, struct error *err)
 {
-    for (size_t i = 0; (o->binary || o->libs) && i < step->napps; i++)
-        if (collect_app(o, &step->apps[i], (uint32_t)i, ret, err) < 0)
+    for (size_t i = 0; (o->binary || o->libs) && i < napps; i++)
+        if (collect_app(o, &apps[i], (uint32_t)i, ret, err) < 0)
             return -1;
     for (size_t i = 0; i < o->nfiles; i++)
-        if (collect_list(o->files[i], ret, err) < 0)
+        if (collect_list(o->files[i], directory, ret, err) < 0)
             return -1;
     return 0;
 }

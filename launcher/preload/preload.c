@@ -29,6 +29,7 @@ struct preload {
     struct host_table *hosts;
     struct verdict *verdict;
     bool begun; /* hosts have been offered the files */
+    uint32_t world;
     struct preload_files files;
     struct top *tops; /* by launch_index */
     size_t sending;   /* which source */
@@ -44,18 +45,20 @@ static bool is_asked_for(const struct preload_options *o)
     return o->binary || o->libs || o->nfiles || o->clean;
 }
 
-int preload_create(struct host_table *hosts, struct verdict *verdict, struct preload **ret,
-                   int *ret_code, struct error *err)
+int preload_create(struct host_table *hosts, struct verdict *verdict,
+                   const struct preload_request *what, struct preload **ret, int *ret_code,
+                   struct error *err)
 {
-    const struct step_plan *p = hosts->plan;
-    if (!is_asked_for(&p->cmd->preload))
+    if (!is_asked_for(what->options))
         return 0;
     struct preload *pre = *ret = must(calloc(1, sizeof(*pre)));
     pre->hosts = hosts;
     pre->verdict = verdict;
     pre->fd = -1;
-    pre->tops = must(calloc(p->nused + 1, sizeof(*pre->tops)));
-    if (preload_files_collect(&p->cmd->preload, &p->step, &pre->files, err) == 0)
+    pre->world = what->world;
+    pre->tops = must(calloc(hosts->plan->nused + 1, sizeof(*pre->tops)));
+    if (preload_files_collect(what->options, what->apps, what->napps, what->directory, &pre->files,
+                              err) == 0)
         return 0;
     if (pre->files.no_program)
         *ret_code = pre->files.no_program;
@@ -122,7 +125,8 @@ void preload_begin(struct preload *pre)
     m.cache = bytes_of(from_environment("MPRUN_PRELOAD_CACHE"));
     m.beside = bytes_of(from_environment("TMPDIR"));
     m.cache_limit = pre->hosts->plan->cmd->preload.limit;
-    m.clean = pre->hosts->plan->cmd->preload.clean;
+    m.clean = pre->world == 0 && pre->hosts->plan->cmd->preload.clean;
+    m.world = pre->world;
     pre->begun = true;
     hosts_broadcast(pre->hosts, FRAME_PRELOAD_OFFER, &m.base);
 }

@@ -7,15 +7,26 @@
 #include "common/error.h"
 #include "wire/messages/values.h"
 
+struct app;
 struct host;
 struct preload;
+struct preload_options;
 struct host_table;
 struct verdict;
 
+struct preload_request { /* borrowed for the call */
+    const struct preload_options *options;
+    uint32_t world;
+    const struct app *apps;
+    size_t napps;
+    const char *directory; /* for relative names of files; "": mprun's own */
+};
+
 /* Reads the files; *ret stays NULL when none were asked for. -1 with err, and, where there is no
  * program to bring, mprun's exit code in *ret_code; *ret is to be destroyed then, too. */
-int preload_create(struct host_table *hosts, struct verdict *verdict, struct preload **ret,
-                   int *ret_code, struct error *err);
+int preload_create(struct host_table *hosts, struct verdict *verdict,
+                   const struct preload_request *what, struct preload **ret, int *ret_code,
+                   struct error *err);
 void preload_destroy(struct preload *pre); /* NULL is fine */
 /* Every host has its place: offer the files to all. */
 void preload_begin(struct preload *pre);

@@ -2,8 +2,8 @@
 /* preload-install.c - where the ranks of this host find the files that were brought
  *
  * In the step's directory, with which they go: programs in x0, x1, ... (by app), libraries in l,
- * data in f. Programs and libraries are further names of the cache's files where that can be; data
- * are copies: a rank may change its own. */
+ * data in f; those of world 1 in w1/x0 and so on. Programs and libraries are further names of the
+ * cache's files where that can be; data are copies: a rank may change its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/log.h"
 #include "common/must.h"
 #include "common/path.h"
 #include "common/text.h"
@@ -77,21 +78,25 @@ static int put(const struct preload_content *c, const Mprun__PreloadPlace *m, in
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void directory_of(const Mprun__PreloadPlace *m, char ret[16])
+enum { DIRECTORY_SIZE = 32 };
+
+static void directory_of(const struct brought *b, const Mprun__PreloadPlace *m,
+                         char ret[DIRECTORY_SIZE])
 {
+    int n = b->world ? snprintf(ret, DIRECTORY_SIZE, "w%u/", b->world) : 0;
     if (m->kind == PRELOAD_PROGRAM)
-        snprintf(ret, 16, "x%u", m->app);
+        snprintf(ret + n, DIRECTORY_SIZE - (size_t)n, "x%u", m->app);
     else
-        snprintf(ret, 16, "%s", m->kind == PRELOAD_LIBRARY ? "l" : "f");
+        snprintf(ret + n, DIRECTORY_SIZE - (size_t)n, "%s", m->kind == PRELOAD_LIBRARY ? "l" : "f");
 }
 
-static void remember(struct preload *pre, const char *home, const Mprun__PreloadPlace *m,
+static void remember(struct brought *b, const char *home, const Mprun__PreloadPlace *m,
                      const char *name)
 {
-    char directory[16], **to = &pre->directories[m->kind];
-    directory_of(m, directory);
+    char directory[DIRECTORY_SIZE], **to = &b->directories[m->kind];
+    directory_of(b, m, directory);
     if (m->kind == PRELOAD_PROGRAM) {
-        to = &pre->programs[m->app];
+        to = &b->programs[m->app];
         free(*to);
         *to = must(text_format("%s/%s/%s", home, directory, name));
     } else if (!*to) {
@@ -99,52 +104,73 @@ static void remember(struct preload *pre, const char *home, const Mprun__Preload
     }
 }
 
-static int place(struct preload *pre, const char *home, int home_fd, const Mprun__PreloadPlace *m,
-                 struct error *err)
+static int place(struct preload *pre, struct brought *b, const char *home, int home_fd,
+                 const Mprun__PreloadPlace *m, struct error *err)
 {
     const struct preload_content *c = &pre->contents[m->content];
     AUTO_FREE char *name = bytes_dup(&m->name);
-    char directory[16];
+    char directory[DIRECTORY_SIZE];
     const char *last;
-    if (m->kind == PRELOAD_PROGRAM && m->app >= pre->napps)
+    if (m->kind == PRELOAD_PROGRAM && m->app >= b->napps)
         return error_set(err, EPROTO, "protocol error: a program %u that there is not", m->app);
     if (!name)
         return error_set(err, EPROTO, "protocol error: the name of a file has a NUL byte");
-    directory_of(m, directory);
+    directory_of(b, m, directory);
     AUTO_FREE char *path = must(text_format("%s/%s", directory, name));
     AUTO_CLOSE int dir = path_make_beneath(home_fd, path, &last, err);
     if (dir < 0)
         return error_context(err, "make '%s/%s'", home, path);
     if (put(c, m, dir, last) < 0)
         return error_errno(err, errno, "make '%s/%s'", home, path);
-    remember(pre, home, m, name);
+    remember(b, home, m, name);
     return 0;
 }
 
-static int place_all(struct preload *pre, const char *home, struct error *err)
+static int place_all(struct preload *pre, struct brought *b, const char *home, struct error *err)
 {
     AUTO_CLOSE int home_fd = open(home, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (home_fd < 0)
         return error_errno(err, errno, "open '%s'", home);
     for (size_t i = 0; i < pre->offer->n_places; i++)
-        if (place(pre, home, home_fd, pre->offer->places[i], err) < 0)
+        if (place(pre, b, home, home_fd, pre->offer->places[i], err) < 0)
             return -1;
     return 0;
 }
 
-int preload_install(struct preload *pre, struct error *err)
+int preload_install(struct preload *pre, const struct starter_services *world, struct brought *ret,
+                    struct error *err)
 {
-    if (!pre->offer)
+    const struct launch *launch = world->launch;
+    const char *home = world->directories->main.path;
+    if (!pre->offer || pre->offer->world != launch->world)
         return 0;
-    const struct launch *launch = pre->services->launch;
-    const char *home = pre->services->directories->main.path;
     if (pre->is_stopped || !pre->is_done)
         return error_set(err, EPROTO, "protocol error: LAUNCH before all files are here");
-    pre->programs = must(calloc(launch->step.napps + 1, sizeof(*pre->programs)));
-    pre->napps = (uint32_t)launch->step.napps;
-    if (place_all(pre, home, err) < 0)
+    ret->world = launch->world;
+    ret->programs = must(calloc(launch->step.napps + 1, sizeof(*ret->programs)));
+    ret->napps = (uint32_t)launch->step.napps;
+    if (place_all(pre, ret, home, err) < 0)
         return error_context(err, "on %s", launch_here(launch)->host);
     preload_stop(pre);
     cache_trim(pre->cache, 0); /* a content that is larger than the cache may be has had its use */
     return 0;
+}
+
+void brought_free(struct brought *b)
+{
+    for (uint32_t i = 0; i < b->napps; i++)
+        free(b->programs[i]);
+    for (size_t i = 0; i < PRELOAD_KIND_COUNT; i++)
+        free(b->directories[i]);
+    free(b->programs);
+}
+
+void brought_remove(const struct brought *b, const char *home)
+{
+    struct error e;
+    if (!b->world)
+        return;
+    AUTO_FREE char *path = must(text_format("%s/w%u", home, b->world));
+    if (path_remove_tree(path, &e) < 0)
+        log_warn("%s", e.text);
 }

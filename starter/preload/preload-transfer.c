@@ -243,6 +243,9 @@ static void begin(struct preload *pre)
 int preload_take_offer(struct preload *pre, const struct starter_services *services,
                        struct child_hosts *children, const uint8_t *p, size_t n)
 {
+    if (pre->offer && !pre->is_stopped)
+        return -1;
+    preload_close(pre);
     pre->services = services;
     pre->children = children;
     STAILQ_INIT(&pre->pieces);
@@ -408,15 +411,11 @@ void preload_close(struct preload *pre)
     loop_defer_stop(&pre->look);
     for (unsigned i = 0; pre->below && i < pre->nbelow; i++)
         free(pre->below[i].wants);
-    for (uint32_t i = 0; i < pre->napps; i++)
-        free(pre->programs[i]);
-    for (size_t i = 0; i < PRELOAD_KIND_COUNT; i++)
-        free(pre->directories[i]);
     for (size_t i = 0; i < pre->n; i++)
         free(pre->contents[i].name);
-    free(pre->programs);
     free(pre->below);
     free(pre->contents);
     cache_close(pre->cache);
     mprun__preload_offer__free_unpacked(pre->offer, NULL);
+    *pre = (struct preload){.offer = NULL};
 }

@@ -43,12 +43,19 @@ struct preload_piece { /* a PRELOAD_DATA that is written here, and not passed on
     uint8_t payload[]; /* of the frame */
 };
 
-struct preload { /* all zero: nothing was offered. Others only read the first part */
-    Mprun__PreloadOffer *offer;
-    char *directories[PRELOAD_KIND_COUNT]; /* of libraries and data; NULL: none were brought */
+struct brought { /* where the files of a world are; all zero: none were brought */
+    char *directories[PRELOAD_KIND_COUNT]; /* of libraries and data; NULL: none */
+    uint32_t world;
+    uint32_t napps;  /* of this world */
     char **programs; /* by app; NULL entries: the ranks execute what the host has */
-    uint32_t napps;  /* 0: not installed yet */
-    /* private to the room */
+};
+
+void brought_free(struct brought *b); /* what it holds */
+/* Removes the files of a world that a rank has started, below the step's directory. */
+void brought_remove(const struct brought *b, const char *home);
+
+struct preload { /* the offer that has come last; all zero: none. Private to the room */
+    Mprun__PreloadOffer *offer;
     const struct starter_services *services;
     struct child_hosts *children;
     struct cache *cache;
@@ -65,8 +72,8 @@ struct preload { /* all zero: nothing was offered. Others only read the first pa
     bool is_stopped;   /* given up */
 };
 
-/* PRELOAD_OFFER has come: look which files are here already, and answer. -1: it cannot be read, or
- * no memory. */
+/* PRELOAD_OFFER has come: look which files are here already, and answer. The files of an earlier
+ * one are installed. -1: it cannot be read, or comes before that. */
 int preload_take_offer(struct preload *pre, const struct starter_services *services,
                        struct child_hosts *children, const uint8_t *p, size_t n);
 void preload_close(struct preload *pre); /* all zero is fine, here and below */
@@ -78,6 +85,7 @@ void preload_from_child(struct preload *pre, unsigned place, enum frame_type typ
 /* Nothing more is wanted: close all contents, and drop those that are half written. */
 void preload_stop(struct preload *pre);
 
-/* LAUNCH has come, and the step's directories are there: put all files into the main one. -1 with
- * err. */
-int preload_install(struct preload *pre, struct error *err);
+/* LAUNCH of a world has come, and the step's directories are there: put the files that were offered
+ * for it into the main one. -1 with err. */
+int preload_install(struct preload *pre, const struct starter_services *world, struct brought *ret,
+                    struct error *err);

@@ -190,7 +190,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
                             int pmi_fd)
 {
     const struct launch *l = e->with->launch;
-    const char *data = e->with->preload->directories[PRELOAD_DATA];
+    const char *data = e->with->brought->directories[PRELOAD_DATA];
     uint32_t nlocal = rank_set_count(&launch_here(l)->ranks);
     char(*own)[OWN_SIZE] = e->own;
     const char *submitted = spawn_env_value(e->app->envp, "TMPDIR");
@@ -257,7 +257,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 /* Libraries that were brought go before those that the user named. */
 static void put_libraries_first(struct rank_environment *e)
 {
-    const char *directory = e->with->preload->directories[PRELOAD_LIBRARY];
+    const char *directory = e->with->brought->directories[PRELOAD_LIBRARY];
     const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
     if (directory)
         e->library_path = must(text_format("LD_LIBRARY_PATH=%s%s%s", directory,

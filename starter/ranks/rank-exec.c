@@ -41,9 +41,9 @@ struct rank_program { /* of an app */
 static void find_program(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
     const struct step *step = &s->with->launch->step;
-    const struct preload *pre = s->with->preload;
-    bool may_be_brought = pre->napps && s->with->launch->world == 0;
-    const char *brought = may_be_brought ? pre->programs[app - step->apps] : NULL;
+    const struct brought *b = s->with->brought;
+    bool may_be_brought = b->napps && b->world == s->with->launch->world;
+    const char *brought = may_be_brought ? b->programs[app - step->apps] : NULL;
     if (!brought) {
         if (spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found) < 0)
             p->path = NULL;

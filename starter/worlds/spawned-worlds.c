@@ -12,7 +12,9 @@
 #include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/ending/step-end.h"
+#include "starter/host-directories.h"
 #include "starter/pmi/pmi-server.h"
+#include "starter/preload/preload.h"
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"
 #include "starter/tunables.h"
@@ -23,6 +25,7 @@ struct spawned_world {
     struct spawned_world *next;
     struct starter_services with; /* the host's, with what follows here */
     struct launch launch;
+    struct brought brought;
     struct rank_binding binding;
     struct gpu_shares gpus;
     struct ranks ranks;
@@ -52,10 +55,14 @@ static void take_from_list(struct ranks *first, struct ranks *r)
 
 static void free_world(struct spawned_worlds *all, struct spawned_world *w)
 {
-    take_from_list(all->with->ranks, &w->ranks);
-    ranks_free(&w->ranks);
+    if (w->ranks.with) { /* else its beginning has failed */
+        take_from_list(all->with->ranks, &w->ranks);
+        ranks_free(&w->ranks);
+    }
     gpu_shares_free(&w->gpus);
     rank_binding_free(&w->binding);
+    brought_remove(&w->brought, w->with.directories->main.path);
+    brought_free(&w->brought);
     words_free(w->with.pmi_env);
     launch_free(&w->launch);
     free(w);
@@ -95,6 +102,10 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     if (w->with.pmi && pmi_server_has_ended(w->with.pmi))
         return error_set(err, ECONNRESET, "the PMI server has ended");
     free_parts(all);
+    if (preload_install(w->with.preload, &w->with, &w->brought, err) < 0)
+        return -1;
+    if (w->brought.programs)
+        w->with.brought = &w->brought;
     if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, all->with->keeper_fd,
                                  err) < 0 ||
         gpu_shares_choose_more(&w->gpus, &w->launch, &w->binding, all->with->gpus, err) < 0)

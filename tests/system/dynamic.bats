@@ -509,14 +509,53 @@ END
     [ "$(grep -c '^other' <<<"$output")" -eq "$(nproc)" ]
 }
 
-@test "files for spawned ranks are an error where another machine would need them" {
-    needs_mpicc openmpi
+@test "a world of one rank on a step of many hosts, with ranks of their own or without" {
+    cat_pmi1 <<END
+$SPAWN
+print \$spawned ? "child\n" : \$ENV{PMI_RANK} ? "" : spawn(program(1)) . "\n";
+END
+    for options in "-n 8" "-n 1 --universe all"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun -q --rm local:8 --oversubscribe $options --pmi pmi1 perl "$PWD/pmi1.pl"
+        printf '%s\n' "$output" "$stderr"
+        [ "$(sort <<<"$output")" = "child
+cmd=spawn_result rc=0" ]
+    done
+}
+
+# In pmi1.pl, behind $SPAWN: what each program on the line is told as a child with its files
+# shellcheck disable=SC2016
+BRINGS='sub brings { my ($file, $files, $host) = @_;
+    "nprocs=1\nexecname=$file\nargcnt=0\ninfo_num=3\ninfo_key_0=preload_binary\ninfo_val_0=true\ninfo_key_1=preload_files\n" .
+    "info_val_1=$files\ninfo_key_2=host\ninfo_val_2=$host\n" }
+'
+
+@test "files for spawned ranks are brought where another machine needs them; what cannot be is an error of the spawn" {
+    export MPRUN_PRELOAD_CACHE=$MPRUN_TEST_TOP/cache
+    mkdir sub && echo data >data && echo more >sub/more
     printf '#!/bin/sh\nexec sh -c "$2"\n' >agent
-    chmod 755 agent
-    run -0 --separate-stderr mprun -q --host n1:2 --agent ./agent -n 1 "$(mpi_program dynamic)" spawn 1 ompi_preload_binary=true
+    cat_pmi1 <<END
+$SPAWN $BRINGS
+for (["./one", "data,sub/more"], ["./two", "data"], ["./one", "missing"], ["./one", "../out"], ["./none", "data"]) {
+    print spawn(brings(@\$_, "n2")), "\n";
+}
+END
+    for child in one two; do
+        {
+            echo '#!/usr/bin/perl'
+            cat pmi1.pl | sed '/^ask("init/q'
+            # shellcheck disable=SC2016
+            echo 'print "$0 of $ENV{MPRUN_WORLD}:", map({ `cat $ENV{MPRUN_PRELOAD_DIR}/$_` =~ s/\n//r } @ARGV, "data", "sub/more"), "\n"; ask("finalize");'
+        } >$child
+    done
+    chmod 755 agent one two
+    run -0 --separate-stderr mprun -q --host n1:2,n2:9 --agent ./agent --universe all -n 1 --pmi pmi1 perl pmi1.pl
     printf '%s\n' "$output" "$stderr"
-    [ "$output" = "rank 0: MPI_ERR_SPAWN" ]
-    [[ $stderr == *"gets none: info key 'preload_binary' is not supported" ]]
+    grep -q "^$TMPDIR/mprun-[a-z0-9]*\.1/w1/x0/one of 1:datamore$" <<<"$output"
+    grep -q "^$TMPDIR/mprun-[a-z0-9]*\.1/w2/x0/two of 2:data$" <<<"$output"
+    [ "$(grep -c 'rc=0' <<<"$output")" -eq 2 ]
+    [ "$(grep -c 'rc=-1' <<<"$output")" -eq 3 ]
+    [[ $stderr == *"gets none: open '$PWD/missing' on mprun's host"*"no place for the file '../out'"*"'./none'"* ]]
 }
 
 @test "info keys say where children run, with which environment and binding" {

@@ -236,6 +236,34 @@ forget() {
     on n0 rm -r /tmp/p
 }
 
+# bats test_tags=root
+@test "hosts that have neither program nor data run it as a rank that is spawned (MPI_Comm_spawn)" {
+    hosts_only
+    on n0 sh -c 'mkdir /tmp/p && cat >/tmp/p/parent' <<'END'
+use IO::Handle;
+open F, "+<&=", $ENV{PMI_FD} or die;
+F->autoflush(1);
+sub ask { print F "cmd=$_[0]\n"; my $answer = <F>; $answer }
+ask("init pmi_version=1 pmi_subversion=1");
+if ($ENV{PMI_SPAWNED}) {
+    print "$0 on host $ENV{MPRUN_HOST_INDEX}: ", `cat $ENV{MPRUN_PRELOAD_DIR}/data`;
+} else {
+    print F "mcmd=spawn\nnprocs=1\nexecname=/tmp/p/child\nargcnt=0\ninfo_num=3\ninfo_key_0=preload_binary\ninfo_val_0=true\n",
+        "info_key_1=preload_files\ninfo_val_1=/tmp/p/data\ninfo_key_2=host\ninfo_val_2=n$_\ntotspawns=1\nspawnssofar=1\nendcmd\n"
+        and print scalar <F> for 5, 7, 5;
+}
+ask("finalize");
+END
+    on n0 sh -c '{ echo "#!/usr/bin/perl"; cat /tmp/p/parent; } >/tmp/p/child; chmod 755 /tmp/p/child; echo data >/tmp/p/data'
+    run --separate-stderr on n0 "$MPRUN" --containment=tree -q --host $ALL --universe all --oversubscribe --fanout 2 --pmi pmi1 -n 1 perl /tmp/p/parent
+    on n0 rm -r /tmp/p
+    printf '%s\n' "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'rc=0' <<<"$output")" -eq 3 ]
+    [ "$(grep -c '^/tmp/mprun-[a-z0-9]*\.5/w[13]/x0/child on host 5: data$' <<<"$output")" -eq 2 ]
+    [ "$(grep -c '^/tmp/mprun-[a-z0-9]*\.7/w2/x0/child on host 7: data$' <<<"$output")" -eq 1 ]
+}
+
 each_link_once() { # MIB
     hosts_only
     on n0 sh -c 'head -c '"$1"'M /dev/urandom >/tmp/big'
