@@ -58,5 +58,6 @@ const struct rm_starter_side rm_starter_side_slurm = {
                   [JOB_HOSTS] = "SLURM_JOB_NUM_NODES"},
     .task_number = slurm_task_number,
     .is_tracked = slurm_is_tracked,
+    .gpu_numbers = (const char *const[]){"SLURM_STEP_GPUS", "SLURM_JOB_GPUS", NULL},
     .task_variables = task_variables,
 };

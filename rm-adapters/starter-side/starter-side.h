@@ -84,6 +84,11 @@ struct rm_starter_side {
      * what, where there is evidence that the user cannot forge. NULL: no evidence is known. */
     bool (*is_tracked)(char *how, size_t n);
 
+    /* Variables with the machine's numbers of the GPUs of this host's tasks, NULL-terminated: the
+     * first that is set counts. Those in CUDA_VISIBLE_DEVICES are others where the manager's cgroup
+     * shows no other GPUs. NULL: none. */
+    const char *const *gpu_numbers;
+
     /* Beginnings of "NAME=VALUE" entries that describe one task, NULL-terminated: ranks do not get
      * what mprun has of them. NULL: none. */
     const char *const *task_variables;

@@ -11,6 +11,7 @@
 #include "common/must.h"
 #include "common/number.h"
 #include "containment/mprund-protocol.h"
+#include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/rank-binding.h"
 #include "wire/messages/launch.h"
 
@@ -40,6 +41,15 @@ static const char *managers_list(const struct launch *l, unsigned *ret_kinds)
     return list;
 }
 
+static const char *managers_numbers(const struct launch *l)
+{
+    const struct rm_starter_side *m = rm_starter_side_of_job();
+    for (const char *const *v = m ? m->gpu_numbers : NULL; v && *v; v++)
+        if (is_of_here(l, *v) && getenv(*v))
+            return getenv(*v);
+    return NULL;
+}
+
 /* What mprund's configuration says of them goes before what drivers say: "0-15;16-31". */
 static void take_near(struct host_gpus *g, const char *cores)
 {
@@ -57,8 +67,9 @@ static int find_gpus(struct gpu_shares *s, const struct launch *l,
 {
     unsigned kinds = 0;
     const char *list = granted->gpus[0] ? granted->gpus : managers_list(l, &kinds);
+    const char *numbers = granted->gpus[0] ? NULL : managers_numbers(l);
     AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0 || host_gpus_read(root, list, &s->host) < 0 ||
+    if (root < 0 || host_gpus_read(root, list, numbers, &s->host) < 0 ||
         !(s->gpu = calloc(s->host.n + 1, sizeof(*s->gpu))))
         return error_errno(err, errno, "find the GPUs of this host");
     if (kinds)

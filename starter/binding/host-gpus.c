@@ -156,6 +156,13 @@ static bool is_called(const struct device *d, const char *id)
            (strncmp(id, "GPU-", 4) == 0 && strncmp(d->uuid, id, strlen(id)) == 0);
 }
 
+static const char *name_for_driver(const struct host_gpus *g, const struct host_gpus *numbered,
+                                   size_t i)
+{
+    const char *id = g->gpu[i].id;
+    return numbered->n == g->n && strspn(id, "0123456789") == strlen(id) ? numbered->gpu[i].id : id;
+}
+
 static void find_near(int root, const struct device *d, struct idset *ret)
 {
     char path[80], text[1024];
@@ -190,23 +197,26 @@ static int take_list(struct host_gpus *g, const char *list)
     return 0;
 }
 
-int host_gpus_read(int root, const char *list, struct host_gpus *ret)
+int host_gpus_read(int root, const char *list, const char *numbers, struct host_gpus *ret)
 {
-    struct host_gpus g = {.gpu = NULL};
+    struct host_gpus g = {.gpu = NULL}, numbered = {.gpu = NULL};
     AUTO_FREE struct device *device = NULL;
     size_t n = find_devices(root, &device);
     int rc = list ? take_list(&g, list) : 0;
+    if (rc == 0 && list && numbers)
+        rc = take_list(&numbered, numbers);
     for (size_t i = 0; !list && rc == 0 && i < n; i++)
         rc = add(&g, device[i].number, sizeof(device[i].number));
     for (size_t k = 0; rc == 0 && k < n; k++) {
         size_t i = 0;
-        while (i < g.n && !is_called(&device[k], g.gpu[i].id))
+        while (i < g.n && !is_called(&device[k], name_for_driver(&g, &numbered, i)))
             i++;
         if (i < g.n && idset_count(&g.gpu[i].near) == 0)
             find_near(root, &device[k], &g.gpu[i].near);
         rc = add_files(root, &device[k], i < g.n ? (int)i : -1, &g);
     }
     g.kinds = n > 0 ? 1u << device[0].kind : (1u << GPU_KINDS) - 1;
+    host_gpus_free(&numbered);
     if (rc < 0)
         host_gpus_free(&g);
     else

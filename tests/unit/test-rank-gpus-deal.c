@@ -99,6 +99,7 @@ static void ranks_have_gpus_near_their_cores_and_alone_unless_they_share(void **
  */
 
 static char root[64];
+static const char *numbers; /* that the manager has told */
 
 static void parents(char *full)
 {
@@ -150,7 +151,7 @@ static void expect(int fd, const char *list, const char *want, unsigned kinds)
 {
     char is[512] = "";
     struct host_gpus g;
-    assert_int_equal(host_gpus_read(fd, list, &g), 0);
+    assert_int_equal(host_gpus_read(fd, list, numbers, &g), 0);
     for (size_t i = 0; i < g.n; i++) {
         char *near = idset_format(&g.gpu[i].near);
         snprintf(is + strlen(is), sizeof(is) - strlen(is), "%s%s@%s", i ? " " : "", g.gpu[i].id,
@@ -179,6 +180,11 @@ static void the_cards_of_a_machine_are_known_by_number_and_uuid(void **state)
            1u << GPU_NVIDIA);
     expect(fd, "1,-1,0", "1@0-7", 1u << GPU_NVIDIA);
     expect(fd, "", "", 1u << GPU_NVIDIA);
+    numbers = "1"; /* a cgroup shows only this one */
+    expect(fd, "0", "0@0-7", 1u << GPU_NVIDIA);
+    expect(fd, "GPU-55d0", "GPU-55d0@8-15", 1u << GPU_NVIDIA);
+    expect(fd, "0,1", "0@8-15 1@0-7", 1u << GPU_NVIDIA); /* they are of other ones */
+    numbers = NULL;
     end(fd);
 }
 
@@ -201,7 +207,7 @@ static void expect_files(int fd, const char *list, const char *want)
 {
     char is[256] = "";
     struct host_gpus g;
-    assert_int_equal(host_gpus_read(fd, list, &g), 0);
+    assert_int_equal(host_gpus_read(fd, list, numbers, &g), 0);
     for (size_t i = 0; i < g.nfiles; i++)
         snprintf(is + strlen(is), sizeof(is) - strlen(is), "%s%u:%u=%d", i ? " " : "",
                  (unsigned)g.file[i].major, (unsigned)g.file[i].minor, g.file[i].gpu);
@@ -220,6 +226,9 @@ static void drivers_tell_which_files_are_whose(void **state)
     put("sys/bus/pci/devices/0000:af:00.0/drm/renderD129/dev", "226:129\n");
     expect_files(fd, NULL, "195:1=0 195:0=1 226:129=1");
     expect_files(fd, "0", "195:1=-1 195:0=0 226:129=0");
+    numbers = "1";
+    expect_files(fd, "0", "195:1=0 195:0=-1 226:129=-1");
+    numbers = NULL;
     end(fd);
     fd = begin();
     put_device("0000:c1:00.0", "amdgpu", "4-7\n");
