@@ -602,6 +602,17 @@ int cores_take_back(struct job *job, const struct idset *cpus, struct error *err
     return change_quietly(job, job->cores.how, job->cores.n, s.chosen, err);
 }
 
+void cores_have_alone(struct job *job)
+{
+    struct jobs *j = job->jobs;
+    AUTO_SETS struct sets s = {0};
+    struct error e;
+    if (job->cores.how == GRANT_CORES_SHARED && job->cores.n > 0 && find_sets(j, job, &s) == 0 &&
+        choose_free(j, job->cores.n, &s) == 0 &&
+        change(job, GRANT_CORES_CHOSEN, job->cores.n, s.chosen, &e) < 0)
+        log_error("%s", e.text);
+}
+
 /* ---- telling ----------------------------------------------------------------------------------
  */
 

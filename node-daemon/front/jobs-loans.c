@@ -212,6 +212,8 @@ void loans_check(struct job *job)
         if (!job->jobs->conf->lends || !is_frozen(job, l->cgroup))
             end(job, l);
     }
+    if (job->lent > 0 && !job->loans)
+        cores_have_alone(job);
 }
 
 void loans_forget_cores(const struct job *job)
@@ -227,7 +229,9 @@ void loans_read(struct job *job)
     char text[LOANS_MAX * LOAN_TEXT_MAX], cgroup[GRANT_CGROUP_MAX], cpus[GRANT_CPUS_MAX],
         gpus[GRANT_GPUS_MAX];
     int n = 0;
-    if (jobs_read_note(job->jobs, job, note, text, sizeof(text)) <= 0)
+    ssize_t len = jobs_read_note(job->jobs, job, note, text, sizeof(text));
+    job->lent = len >= 0;
+    if (len <= 0)
         return;
     for (const char *at = text; sscanf(at, "%127s %511s %255s%n", cgroup, cpus, gpus, &n) == 3;
          at += n) {

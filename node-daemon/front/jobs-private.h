@@ -56,6 +56,8 @@ int cores_lend(struct job *job, struct idset *cpus, struct error *err);
 void cores_tell(const struct job *job); /* the log, which cores it has now */
 /* Give them back, or others where another job has them, or let it share. -1 with err. */
 int cores_take_back(struct job *job, const struct idset *cpus, struct error *err);
+/* It has shared since it lent its cores: give it as many of its own, if that can be done now. */
+void cores_have_alone(struct job *job);
 
 /* jobs-loans.c */
 void loans_check(struct job *job);              /* end those whose step is not suspended any more */

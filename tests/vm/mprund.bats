@@ -610,7 +610,15 @@ they_may() { [ "$(four_may)" = "$1" ]; }
     wait_until 60 grep -q 'on .*: cores of this step went to other jobs while it was suspended: its ranks go on unbound on hardware threads 0-3, which other jobs use, too' /tmp/lab/out
     wait_until 60 grep -q 'on .*: GPUs A of this step went to another job while it was suspended: both use them now' /tmp/lab/out
     grep 'job 12.1 goes on with GPUs A, which another job has, too' /tmp/mprund.log
+    # the others end: it has cores of its own again, also from a daemon that was started meanwhile
+    mprund_end KILL
+    mprund_start_with_log
+    shows 12.1 '0-3 (shared)'
     job_end 3.1
+    wait_until 60 shows 12.1 '0-3  *A'
+    job 2.1 --cores 1
+    shows 2.1 '0-3 (shared)'
+    job_end 2.1
     kill "$(cat /tmp/lab/0)"
     wait_until 60 no_job
     # only cores that its ranks are bound to; a starter that is killed leaves nothing lent
