@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # A rank is in its cgroup before it runs its first instruction: seen by the rank, and by strace in
-# the system calls of its starter. The same file runs in virtual machines with v2 and with v1.
+# the system calls of its starter. What it starts is there as well, however fast, and ends there. The
+# same file runs in virtual machines with v2 and with v1.
 load '../lib/mprun'
 
 setup() {
@@ -54,4 +55,32 @@ traced() {
             $1 == pid && /execve\("[^"]*cgroup-probe"/ { done = 1 }
             END { exit !(wrote > 0 && done) }' joined
     done
+}
+
+# bombs LEVEL: rates on descriptor 3. The bound: the grace (1 s), KILLED_SECONDS and REMOVAL_SECONDS
+bombs() {
+    local kind code
+    for kind in exits stays daemons; do
+        # a limit where a cgroup can hold it; the program itself stops at 400 that stay
+        mprun_start --pmi none --kill-grace 1 --containment "$1" --limit "rank:procs=600" -n 1 "$MPRUN_BUILD/tests/system/fork-bomb" $kind
+        wait_until 20 grep -q forks "$MPRUN_OUT"
+        began
+        kill -TERM "$MPRUN_PID"
+        code=0
+        MPRUN_TEST_LIMIT=30 mprun_wait || code=$?
+        echo "# $KIND, $1: $(cat "$MPRUN_OUT"); ended $((SECONDS - BEGAN)) s after TERM with code $code" >&3
+        ended_within 9
+        cat "$MPRUN_ERR"
+        [ $code -eq 143 ]
+        ! grep "do not end" "$MPRUN_ERR" || false
+        no_leftovers
+    done
+}
+
+@test "a fork bomb ends within the bound, and nothing of it stays: as fast as it can be, and daemons of daemons" {
+    bombs rank
+}
+
+@test "a fork bomb of a step whose ranks share a cgroup" {
+    bombs step
 }
