@@ -207,6 +207,8 @@ out_of_memory="was killed: out of memory (cgroup '*/lab.job' reached its limit 6
 @test "ranks that reach the limit of a job are named with it, whatever holds the memory: mprun's own processes live" {
     [ "$(id -u)" = 0 ] || skip "a cgroup with a limit is root's to make"
     agent
+    # on a slow machine it would begin by itself amid the ranks, when files have all of the memory
+    begin_pmi_early
     # a host that waits for memory is silent for a while, which is said, too
     for words in "-n 8 --oversubscribe" "--host a:4,b:4 --agent ./agent -n 8"; do
         # processes of ranks, one that is a child of a rank, and files in memory that no process has
