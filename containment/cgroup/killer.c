@@ -41,7 +41,8 @@ void killer_stop(struct killer *k)
 int killer_start(struct killer *k, struct loop *l, struct cgroup_at at,
                  const struct cgroup_driver *driver, struct error *err)
 {
-    killer_stop(k);
+    if (loop_timer_is_active(&k->timer))
+        return 0; /* to begin anew would freeze again what has not had the time to die */
     loop_timer_init(&k->timer, l, killer_turn, k);
     kill_ladder_init(&k->ladder, at, driver);
     return killer_step(k) < 0 ? error_errno(err, errno, "kill processes by cgroup") : 0;
