@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* must.h - memory that a program has, or it ends
  *
- * For mprun, mpstarter, mppmi and the tools, and for wire/ and plan/, which are theirs: nothing
+ * For mprun, mpstarter, mppmi and the tools, and for wire/, plan/, containment/step/ and
+ * containment/job-cgroup/, which are theirs: nothing
  * that they could still do without memory is of use, and when one of them ends, for whatever
  * reason, the others clean up. mprund, and libraries that it shares with them, return an error
  * instead. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plan/gpus.h"
 
+#include "common/must.h"
+
 uint32_t plan_gpu_part(const struct plan_gpu_wish *w)
 {
     return w->gpus ? PLAN_GPU_WHOLE : PLAN_GPU_WHOLE / w->sharers;
@@ -42,8 +44,8 @@ static size_t find(const struct plan_gpu *gpu, size_t n, const struct plan_gpu_w
     return best;
 }
 
-int plan_gpus_deal(struct plan_gpu *gpu, size_t n, const struct plan_gpu_wish *wish,
-                   uint32_t nranks, struct idset *ret)
+bool plan_gpus_deal(struct plan_gpu *gpu, size_t n, const struct plan_gpu_wish *wish,
+                    uint32_t nranks, struct idset *ret)
 {
     bool too_few = false;
     for (int any_place = 0; any_place < 2; any_place++)
@@ -53,8 +55,7 @@ int plan_gpus_deal(struct plan_gpu *gpu, size_t n, const struct plan_gpu_wish *w
                 too_few |= i == n && any_place;
                 if (i == n)
                     break;
-                if (idset_add(&ret[r], (unsigned)i) < 0)
-                    return -1;
+                must_do(idset_add(&ret[r], (unsigned)i));
                 gpu[i].used += plan_gpu_part(&wish[r]);
             }
     return too_few;

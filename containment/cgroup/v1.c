@@ -5,7 +5,6 @@
  * across them; nothing is delegated in general. */
 #include "containment/cgroup/driver.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "common/number.h"
@@ -166,12 +165,6 @@ static int v1_freeze(struct cgroup_at d, int frozen)
     return !strcmp(is, want);
 }
 
-static int v1_kill(struct cgroup_at d)
-{
-    errno = ENOENT;
-    return -1;
-}
-
 const struct cgroup_driver cgroup_driver_v1 = {
     .version = 1,
     .enable = v1_enable,
@@ -183,5 +176,4 @@ const struct cgroup_driver cgroup_driver_v1 = {
     .oom_count = v1_oom_count,
     .freeze = v1_freeze,
     .populated = at_has_processes,
-    .kill = v1_kill,
 };

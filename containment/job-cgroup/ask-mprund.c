@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/idset.h"
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
@@ -84,29 +85,17 @@ static void time_over(void *arg)
 static struct mprund_question *ask(struct loop *l, const struct grant_request *q,
                                    cgroup_daemon_fn fn, void *arg, struct error *err)
 {
-    struct mprund_question *a = calloc(1, sizeof(*a));
-    if (!a) {
-        error_errno(err, ENOMEM, "ask mprund");
+    double since = loop_now();
+    int fd = grant_send(NULL, q, err);
+    if (fd < 0)
         return NULL;
-    }
-    a->op = (enum grant_op)q->op;
-    a->fn = fn;
-    a->arg = arg;
-    a->since = loop_now();
-    a->fd = grant_send(NULL, q, err);
-    if (a->fd >= 0) {
-        loop_timer_init(&a->timer, l, time_over, a);
-        a->io = loop_io_create(l, a->fd, LOOP_READ, answer_ready, a);
-        if (a->io) {
-            loop_timer_start(&a->timer, GRANT_LEAST_S, 0);
-            return a;
-        }
-        error_errno(err, ENOMEM, "ask mprund");
-    }
-    int saved = errno;
-    cgroup_daemon_forget(a);
-    errno = saved;
-    return NULL;
+    struct mprund_question *a = must(malloc(sizeof(*a)));
+    *a = (struct mprund_question){
+        .op = (enum grant_op)q->op, .fn = fn, .arg = arg, .since = since, .fd = fd};
+    loop_timer_init(&a->timer, l, time_over, a);
+    a->io = must(loop_io_create(l, a->fd, LOOP_READ, answer_ready, a));
+    loop_timer_start(&a->timer, GRANT_LEAST_S, 0);
+    return a;
 }
 
 int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct error *err)
@@ -126,11 +115,10 @@ struct mprund_question *cgroup_daemon_suspended(struct loop *l, const char *cgro
 {
     struct grant_request q;
     grant_request_init(&q, GRANT_SUSPENDED, GRANT_ANY);
-    AUTO_FREE char *text = idset_format(cpus);
-    if (!text || strlen(text) >= sizeof(q.cpus) || strlen(cgroup) >= sizeof(q.cgroup) ||
+    AUTO_FREE char *text = must(idset_format(cpus));
+    if (strlen(text) >= sizeof(q.cpus) || strlen(cgroup) >= sizeof(q.cgroup) ||
         strlen(gpus) >= sizeof(q.ids)) {
-        error_set(err, E2BIG, "lend hardware threads %s and GPUs %s: that is too long",
-                  text ? text : "?", gpus);
+        error_set(err, E2BIG, "lend hardware threads %s and GPUs %s: that is too long", text, gpus);
         return NULL;
     }
     strcpy(q.cpus, text);
@@ -168,8 +156,9 @@ int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_pare
                          "mprund has put this process into the cgroup of job %s, but there is no "
                          "cgroup v2 here that it could give a part of",
                          answer->job);
-    if (answer->v2[0] != '/' || !(ret->v2 = strdup(answer->v2)))
+    if (answer->v2[0] != '/')
         return error_set(err, EPROTO, "mprund gives a place that is none");
+    ret->v2 = must(strdup(answer->v2));
     ret->v2_controllers = answer->controllers;
     return 0;
 }

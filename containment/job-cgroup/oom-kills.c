@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
-#include "containment/cgroup/mounts.h"
+#include "containment/job-cgroup/parents.h"
 #include "model/rank-end.h"
 
 struct level {
@@ -59,22 +59,13 @@ static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEV
 /* v1 where its controller is mounted: then v2 cannot have it. */
 static void find_directory(struct oom_kills *k)
 {
-    struct cgroup_mounts mounts = {0};
-    struct cgroup_membership m = {0};
-    AUTO_FREE char *directory = NULL;
-    if (cgroup_mounts_read(&mounts, NULL) == 0 && cgroup_membership_read(0, &m, NULL) == 0) {
-        const char *v1 = m.v1[CGROUP_MEMORY], *cgroup = v1 ? v1 : m.v2;
-        k->driver = v1 ? &cgroup_driver_v1 : &cgroup_driver_v2;
-        if (cgroup)
-            directory = cgroup_directory(&mounts, k->driver->version, CGROUP_MEMORY, cgroup,
-                                         &k->root, NULL);
-    }
-    cgroup_mounts_free(&mounts);
-    cgroup_membership_free(&m);
-    if (directory && strlen(directory) < sizeof(k->directory))
-        strcpy(k->directory, directory);
-    else
-        k->driver = NULL;
+    AUTO_FREE char *v1 = cgroup_of_process(0, 1, CGROUP_MEMORY, &k->root, NULL);
+    AUTO_FREE char *v2 = v1 ? NULL : cgroup_of_process(0, 2, CGROUP_MEMORY, &k->root, NULL);
+    const char *directory = v1 ? v1 : v2;
+    if (!directory || strlen(directory) >= sizeof(k->directory))
+        return;
+    k->driver = v1 ? &cgroup_driver_v1 : &cgroup_driver_v2;
+    strcpy(k->directory, directory);
 }
 
 void oom_kills_begin(struct oom_kills *k)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/driver.h"
@@ -101,8 +102,8 @@ static bool is_parent_better(const char *dir, size_t root_len)
 static int climb(char *path, size_t root_len)
 {
     size_t best = 0;
-    AUTO_FREE char *at = strdup(path);
-    while (at) {
+    AUTO_FREE char *at = must(strdup(path));
+    for (;;) {
         AUTO_CLOSE int fd = open_cgroup(at, 2);
         int ok = fd >= 0 && is_writable(fd, 2);
         if (ok)
@@ -133,25 +134,20 @@ static unsigned controllers_in_file(struct cgroup_at d, const char *file)
 static void no_controllers(struct cgroup_parents *ret, const char *path, const char *why)
 {
     free(ret->v2_why);
-    if (asprintf(&ret->v2_why, "cgroup '%s' %s", path, why) < 0)
-        ret->v2_why = NULL;
+    must_do(asprintf(&ret->v2_why, "cgroup '%s' %s", path, why));
 }
 
 /* pid 0: one without a number in this pid namespace, or too many to list. */
 static void blame_stranger(struct cgroup_parents *ret, const char *path, pid_t pid)
 {
-    struct proc_stat st;
-    char why[256];
-    if (pid == 0) {
-        no_controllers(ret, path, "holds other processes than mprun's");
-        return;
-    }
-    if (proc_stat_read(pid, &st) < 0)
-        snprintf(st.comm, sizeof(st.comm), "?");
-    snprintf(why, sizeof(why),
-             "holds another process than mprun's, pid %d (%s), and so cannot give controllers to "
-             "cgroups below it",
-             (int)pid, st.comm);
+    struct proc_stat st = {.comm = "?"};
+    char why[256] = "holds other processes than mprun's";
+    (void)proc_stat_read(pid, &st);
+    if (pid > 0)
+        snprintf(why, sizeof(why),
+                 "holds another process than mprun's, pid %d (%s), and so cannot give controllers "
+                 "to cgroups below it",
+                 (int)pid, st.comm);
     no_controllers(ret, path, why);
 }
 
@@ -162,12 +158,11 @@ static void make_room(struct cgroup_at d, const char *path, const pid_t *self, s
 {
     char text[4096]; /* many more than mprun's own */
     ssize_t len = at_read(d, "cgroup.procs", text, sizeof(text));
-    bool is_whole = len >= 0 && (size_t)len < sizeof(text) - 1;
-    AUTO_FREE pid_t *pids = is_whole ? calloc((size_t)len / 2 + 1, sizeof(*pids)) : NULL;
-    if (!pids) {
+    if (len < 0 || (size_t)len >= sizeof(text) - 1) {
         blame_stranger(ret, path, 0);
         return;
     }
+    AUTO_FREE pid_t *pids = must(calloc((size_t)len / 2 + 1, sizeof(*pids)));
     size_t n = 0;
     for (char *p = text; *p; p += *p != 0) {
         pid_t pid = (pid_t)strtol(p, &p, 10);
@@ -196,11 +191,6 @@ static void find_controllers(struct cgroup_at d, const char *path, const pid_t *
         make_room(d, path, self, nself, available, ret);
 }
 
-static int refuse(struct error *err, const char *path, const char *why)
-{
-    return error_set(err, EACCES, "cgroup '%s' %s", path, why);
-}
-
 /* A descriptor of a directory in which cgroups can be made; -1 with err. */
 static int open_writable(const char *path, int version, struct error *err)
 {
@@ -222,13 +212,14 @@ static int find_v2(const struct cgroup_mounts *mounts, const struct cgroup_membe
     if (!path)
         return -1;
     if (geteuid() != 0 && climb(path, root_len) < 0)
-        return refuse(err, path, "is not delegated to this user");
+        return error_set(err, EACCES, "cgroup '%s' is not delegated to this user", path);
     AUTO_CLOSE int fd = open_writable(path, 2, err);
     if (fd < 0)
         return -1;
     struct cgroup_at d = {fd, "."};
     if (is_threaded(d))
-        return refuse(err, path, "is threaded and cannot hold cgroups of processes");
+        return error_set(err, EACCES,
+                         "cgroup '%s' is threaded and cannot hold cgroups of processes", path);
     find_controllers(d, path, self, nself, ret);
     ret->v2 = take_ptr(path);
     return 0;
@@ -267,15 +258,30 @@ static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membe
     return has_one ? 0 : -1;
 }
 
-void cgroup_parents_enable(void)
+char *cgroup_of_process(pid_t pid, int version, enum cgroup_controller c, size_t *ret_root_len,
+                        struct error *err)
 {
     struct cgroup_mounts mounts = {0};
-    struct cgroup_membership own = {0};
+    struct cgroup_membership m = {0};
+    char *dir = NULL;
+    if (cgroup_mounts_read(&mounts, err) == 0 && cgroup_membership_read(pid, &m, err) == 0) {
+        const char *cgroup = version == 2 ? m.v2 : m.v1[c];
+        if (cgroup)
+            dir = cgroup_directory(&mounts, version, c, cgroup, ret_root_len, err);
+        else
+            error_set(err, ENOENT, "pid %d is in no cgroup of this hierarchy", (int)pid);
+    }
+    int saved = errno;
+    cgroup_mounts_free(&mounts);
+    cgroup_membership_free(&m);
+    errno = saved;
+    return dir;
+}
+
+void cgroup_parents_enable(void)
+{
     size_t at = 0;
-    char *path = NULL;
-    if (cgroup_mounts_read(&mounts, NULL) == 0 && cgroup_membership_read(0, &own, NULL) == 0 &&
-        own.v2)
-        path = cgroup_directory(&mounts, 2, 0, own.v2, &at, NULL);
+    AUTO_FREE char *path = cgroup_of_process(0, 2, 0, &at, NULL);
     for (char *end = path ? strchr(path + at, '/') : NULL; end; end = strchr(end + 1, '/')) {
         *end = 0;
         AUTO_CLOSE int fd = open_cgroup(path, 2);
@@ -283,9 +289,6 @@ void cgroup_parents_enable(void)
             (void)cgroup_driver_v2.enable((struct cgroup_at){fd, "."}, OF_STEPS);
         *end = '/';
     }
-    free(path);
-    cgroup_mounts_free(&mounts);
-    cgroup_membership_free(&own);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

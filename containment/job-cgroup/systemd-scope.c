@@ -17,6 +17,7 @@
 
 #include "common/cleanup.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "containment/cgroup/mounts.h"
 #include "containment/tunables.h"
 
@@ -237,25 +238,19 @@ struct systemd_scope *systemd_scope_ask(struct loop *l, const char *step_id,
                                         const pid_t pid[SYSTEMD_SCOPE_PIDS], systemd_scope_fn fn,
                                         void *arg, struct error *err)
 {
-    struct systemd_scope *s = NULL;
     if (load_library(err) < 0)
         return NULL;
-    if (!(s = calloc(1, sizeof(*s)))) {
-        error_errno(err, ENOMEM, "ask systemd for a scope");
-        return NULL;
-    }
+    struct systemd_scope *s = must(malloc(sizeof(*s)));
+    *s = (struct systemd_scope){.fn = fn, .arg = arg};
     snprintf(s->name, sizeof(s->name), SYSTEMD_SCOPE_PREFIX "%s.scope", step_id);
-    s->fn = fn;
-    s->arg = arg;
     loop_timer_init(&s->timer, l, is_silent, s);
     loop_timer_start(&s->timer, POLICY_SYSTEMD_S, 0);
     int rc = start(s, pid);
-    if (rc >= 0)
-        s->io = loop_io_create(l, lib.fd_of(s->bus), LOOP_READ, talk, s);
-    if (rc < 0 || !s->io) {
-        error_errno(err, rc < 0 ? -rc : ENOMEM, "ask %s for a scope", systemd_scope_instance());
+    if (rc < 0) {
+        error_errno(err, -rc, "ask %s for a scope", systemd_scope_instance());
         systemd_scope_free(s);
         return NULL;
     }
+    s->io = must(loop_io_create(l, lib.fd_of(s->bus), LOOP_READ, talk, s));
     return s;
 }

@@ -9,25 +9,26 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 
 static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err)
 {
     struct idset wanted = {0};
     struct cgroup_at d = hierarchy_ranks(h);
-    AUTO_FREE char *text = idset_format(cpus);
+    AUTO_FREE char *text = must(idset_format(cpus));
     int rc = at_read_cpus(d, &wanted);
     if (rc < 0) {
         error_errno(err, errno, "read which hardware threads it has");
     } else {
-        AUTO_FREE char *has = idset_format(&wanted);
+        AUTO_FREE char *has = must(idset_format(&wanted));
         idset_intersect(&wanted, cpus);
         rc = idset_count(&wanted) > 0 ? at_write_cpus(d, &wanted, err)
-                                      : error_set(err, ENOTSUP, "it has only %s", has ? has : "?");
+                                      : error_set(err, ENOTSUP, "it has only %s", has);
     }
     idset_free(&wanted);
     return rc == 0 ? 0
-                   : error_context(err, "hold ranks to hardware threads %s by cgroup '%s'",
-                                   text ? text : "?", h->ranks);
+                   : error_context(err, "hold ranks to hardware threads %s by cgroup '%s'", text,
+                                   h->ranks);
 }
 
 /* The hierarchy in which `ranks` can have a cpuset, made; NULL with err. */

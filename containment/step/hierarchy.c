@@ -10,26 +10,23 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "containment/cgroup/mounts.h"
+#include "common/must.h"
+#include "containment/job-cgroup/parents.h"
 #include "containment/tunables.h"
 #include "containment/step/orphans.h"
 
-int hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
-                   unsigned available, const char *step_name)
+void hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
+                    unsigned available, const char *step_name)
 {
-    memset(h, 0, sizeof(*h));
-    h->driver = driver;
-    h->available = available;
-    h->parent_fd = h->top_fd = h->ranks_fd = h->ranks_procs_fd = -1;
-    h->parent = strdup(parent);
-    if (asprintf(&h->top, "%s/%s", strcmp(parent, "/") ? parent : "", step_name) < 0)
-        h->top = NULL;
-    if (h->top && asprintf(&h->ranks, "%s/ranks", h->top) < 0)
-        h->ranks = NULL;
-    if (h->parent && h->top && h->ranks)
-        return 0;
-    hierarchy_free(h);
-    return -1;
+    *h = (struct hierarchy){.driver = driver,
+                            .available = available,
+                            .parent_fd = -1,
+                            .top_fd = -1,
+                            .ranks_fd = -1,
+                            .ranks_procs_fd = -1,
+                            .parent = must(strdup(parent))};
+    must_do(asprintf(&h->top, "%s/%s", strcmp(parent, "/") ? parent : "", step_name));
+    must_do(asprintf(&h->ranks, "%s/ranks", h->top));
 }
 
 static void close_all(struct hierarchy *h)
@@ -48,7 +45,6 @@ void hierarchy_free(struct hierarchy *h)
     free(h->top);
     free(h->ranks);
     free(h->home);
-    h->parent = h->top = h->ranks = h->home = NULL;
 }
 
 static const char *step_name(const struct hierarchy *h)
@@ -124,25 +120,10 @@ int hierarchy_make(struct hierarchy *h, const pid_t *movers, size_t nmovers, boo
 /* The directory of the process's cgroup in this hierarchy; NULL with err. */
 static char *directory_of(const struct hierarchy *h, pid_t pid, struct error *err)
 {
-    struct cgroup_mounts mounts = {0};
-    struct cgroup_membership m = {0};
-    char *dir = NULL;
-    int version = h->driver->version;
     unsigned c = 0;
-    while (version == 1 && c + 1 < CGROUP_CONTROLLER_COUNT && !(h->available & CGROUP_BIT(c)))
+    while (c + 1 < CGROUP_CONTROLLER_COUNT && !(h->available & CGROUP_BIT(c)))
         c++;
-    if (cgroup_mounts_read(&mounts, err) == 0 && cgroup_membership_read(pid, &m, err) == 0) {
-        const char *cgroup = version == 2 ? m.v2 : m.v1[c];
-        if (cgroup)
-            dir = cgroup_directory(&mounts, version, c, cgroup, NULL, err);
-        else
-            error_set(err, ENOENT, "pid %d is in no cgroup of this hierarchy", (int)pid);
-    }
-    int saved = errno;
-    cgroup_mounts_free(&mounts);
-    cgroup_membership_free(&m);
-    errno = saved;
-    return dir;
+    return cgroup_of_process(pid, h->driver->version, c, NULL, err);
 }
 
 static bool is_below(const char *dir, const char *top)

@@ -26,9 +26,8 @@ struct hierarchy {
                            Opened by leaf.c, closed by hierarchy.c */
 };
 
-/* 0, or -1: out of memory, and nothing is to be freed. */
-int hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
-                   unsigned available, const char *step_name);
+void hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
+                    unsigned available, const char *step_name);
 void hierarchy_free(struct hierarchy *h);
 /* Make top and ranks. movers: mprun's own processes that have to leave `parent` before it can have
  * controllers. leaves: ranks will get leaves of their own. Nothing is left on failure. */

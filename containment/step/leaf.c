@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
@@ -141,11 +142,8 @@ static int make_everywhere(struct cgroup_leaf *leaf, struct error *err)
 static struct cgroup_leaf *leaf_new(struct cgroup_tree *t, struct rank_name rank,
                                     const struct limits *limits)
 {
-    struct cgroup_leaf *leaf = calloc(1, sizeof(*leaf));
-    if (!leaf)
-        return NULL;
-    leaf->tree = t;
-    leaf->v2_fd = -1;
+    struct cgroup_leaf *leaf = must(malloc(sizeof(*leaf)));
+    *leaf = (struct cgroup_leaf){.tree = t, .v2_fd = -1, .next = t->leaves};
     for (size_t i = 0; i < HIERARCHY_MAX; i++)
         leaf->procs_fd[i] = -1;
     snprintf(leaf->name, sizeof(leaf->name), "%" PRIu32 ".%" PRIu32 ".%" PRIu32, rank.world,
@@ -153,7 +151,6 @@ static struct cgroup_leaf *leaf_new(struct cgroup_tree *t, struct rank_name rank
     if (limits)
         leaf->limits = *limits;
     limits_forget_holders(&leaf->limits);
-    leaf->next = t->leaves;
     if (t->leaves)
         t->leaves->prev = leaf;
     t->leaves = leaf;
@@ -164,10 +161,6 @@ struct cgroup_leaf *cgroup_leaf_create(struct cgroup_tree *t, struct rank_name r
                                        const struct limits *limits, struct error *err)
 {
     struct cgroup_leaf *leaf = leaf_new(t, rank, limits);
-    if (!leaf) {
-        error_errno(err, ENOMEM, "make a rank's cgroup");
-        return NULL;
-    }
     choose_places(leaf);
     if (make_everywhere(leaf, err) < 0) {
         int saved = errno;

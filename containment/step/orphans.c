@@ -19,13 +19,14 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
+#include "common/proc.h"
 #include "containment/cgroup/kill.h"
 #include "containment/tunables.h"
 #include "containment/step/hierarchy.h"
 
 struct swept {
     const char *path;
-    char *parent;
     int parent_fd, dir;
     const struct cgroup_driver *driver;
 };
@@ -36,7 +37,6 @@ static void swept_close(struct swept *s)
 {
     cleanup_close(&s->dir);
     cleanup_close(&s->parent_fd);
-    free(s->parent);
 }
 
 static const char *base_name(const struct swept *s)
@@ -58,8 +58,8 @@ static int swept_open(struct swept *s, const char *path, struct error *err)
     *s = (struct swept){.path = path, .parent_fd = -1, .dir = -1};
     if (!is_ours(path))
         return error_set(err, EINVAL, "remove cgroup '%s': not the name of a step's cgroup", path);
-    s->parent = strndup(path, (size_t)(strrchr(path, '/') - path));
-    s->parent_fd = s->parent ? open(s->parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    AUTO_FREE char *parent = must(strndup(path, (size_t)(strrchr(path, '/') - path)));
+    s->parent_fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     s->dir = s->parent_fd < 0 ? -1 : at_open((struct cgroup_at){s->parent_fd, base_name(s)});
     if (s->dir < 0 && (errno == ENOENT || errno == EACCES)) /* of an ended job, mprund removes it */
         return 0;
@@ -77,13 +77,9 @@ static int swept_open(struct swept *s, const char *path, struct error *err)
 static int am_inside(const struct swept *s)
 {
     struct cgroup_at starter = {s->dir, "starter"};
-    pid_t *pids = NULL;
+    AUTO_FREE pid_t *pids = NULL;
     ssize_t n = at_pids(starter, &pids);
-    int inside = 0;
-    for (ssize_t i = 0; i < n && !inside; i++)
-        inside = pids[i] == getpid();
-    free(pids);
-    return inside;
+    return n > 0 && pids_have(pids, (size_t)n, getpid());
 }
 
 /* ---- killing --------------------------------------------------------------------------------- */

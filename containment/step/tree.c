@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "containment/tunables.h"
 
 /* ---- which hierarchies ----------------------------------------------------------------------- */
@@ -26,40 +27,37 @@ static unsigned mounted_together(const struct cgroup_parents *p, size_t c)
     return set;
 }
 
-/* It is not made yet; NULL: out of memory. */
+/* It is not made yet. */
 static struct hierarchy *add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
                                        const char *parent, unsigned available)
 {
     struct hierarchy *h = &t->h[t->nh];
-    if (hierarchy_init(h, driver, parent, available, t->name) < 0)
-        return NULL;
+    hierarchy_init(h, driver, parent, available, t->name);
     t->paths[t->nh++] = h->top;
     return h;
 }
 
-static int collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *p)
+static void collect_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *p)
 {
     unsigned wanted = CGROUP_LIMITS;
     static const enum cgroup_controller late[] = {CGROUP_CPUSET, CGROUP_DEVICES};
     for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
-        if (p->v1[late[i]] && !(t->v1_late[late[i]] = strdup(p->v1[late[i]])))
-            return -1;
+        if (p->v1[late[i]])
+            t->v1_late[late[i]] = must(strdup(p->v1[late[i]]));
     if (p->v2) {
         t->v2_offers = p->v2_controllers;
-        if (!add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS))
-            return -1;
+        add_hierarchy(t, &cgroup_driver_v2, p->v2, p->v2_controllers & CGROUP_LIMITS);
         wanted &= ~p->v2_controllers;
-        if (p->v2_why && !(t->why_no_limits = strdup(p->v2_why)))
-            return -1;
+        if (p->v2_why)
+            t->why_no_limits = must(strdup(p->v2_why));
     } else {
         wanted |= CGROUP_BIT(CGROUP_FREEZER) | CGROUP_BIT(CGROUP_CPU);
     }
     for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
         unsigned together = p->v1[c] ? mounted_together(p, c) : 0;
-        if ((together & wanted) && !add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together))
-            return -1;
+        if (together & wanted)
+            add_hierarchy(t, &cgroup_driver_v1, p->v1[c], together);
     }
-    return 0;
 }
 
 struct hierarchy *tree_v1_hierarchy(struct cgroup_tree *t, enum cgroup_controller c)
@@ -78,10 +76,8 @@ struct hierarchy *tree_make_v1(struct cgroup_tree *t, enum cgroup_controller c, 
                   cgroup_controller_text(c));
         return NULL;
     }
-    if (!h && !(h = add_hierarchy(t, &cgroup_driver_v1, t->v1_late[c], CGROUP_BIT(c)))) {
-        error_errno(err, ENOMEM, "make cgroups with the controller %s", cgroup_controller_text(c));
-        return NULL;
-    }
+    if (!h)
+        h = add_hierarchy(t, &cgroup_driver_v1, t->v1_late[c], CGROUP_BIT(c));
     bool is_made =
         hierarchy_made(h) || hierarchy_make(h, NULL, 0, t->level == TRACK_RANK, err) == 0;
     return is_made ? h : NULL;
@@ -153,17 +149,11 @@ struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_paren
         error_set(err, EINVAL, "make the cgroup of step '%s': not a step's name", step_id);
         return NULL;
     }
-    struct cgroup_tree *t = calloc(1, sizeof(*t));
-    if (t) {
-        *t = (struct cgroup_tree){.loop = l, .level = level, .empty.watch = -1};
-        snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
-        freezer_init(t);
-    }
-    if (!t || collect_hierarchies(t, parents) < 0) {
-        cgroup_tree_destroy(t);
-        error_errno(err, ENOMEM, "make the cgroup of step '%s'", step_id);
-        return NULL;
-    }
+    struct cgroup_tree *t = must(malloc(sizeof(*t)));
+    *t = (struct cgroup_tree){.loop = l, .level = level, .empty.watch = -1};
+    snprintf(t->name, sizeof(t->name), CGROUP_STEP_PREFIX "%s", step_id);
+    freezer_init(t);
+    collect_hierarchies(t, parents);
     if (host_limits)
         t->limits = *host_limits;
     limits_forget_holders(&t->limits);

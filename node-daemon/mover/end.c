@@ -25,7 +25,7 @@ static void freeze_and_kill(struct cgroup_at d, const struct cgroup_driver *driv
 
 static void kill_part(struct cgroup_at d, const struct cgroup_driver *driver)
 {
-    if (driver->kill(d) < 0)
+    if (!driver->kill || driver->kill(d) < 0)
         freeze_and_kill(d, driver);
 }
 

@@ -18,6 +18,7 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
@@ -39,7 +40,7 @@ struct agent {
     double heard;       /* loop_now() of the last word of the holder */
     bool is_ending;     /* nothing more is started */
     struct started *all;
-    size_t n, room;
+    size_t n;
 };
 
 static void tell_ended(uint32_t number, int status)
@@ -119,16 +120,7 @@ static pid_t drop_anchor(void)
 /* In the child: true. */
 static bool start(struct agent *a, uint32_t number)
 {
-    if (a->n == a->room) {
-        size_t room = a->room ? 2 * a->room : 16;
-        struct started *more = reallocarray(a->all, room, sizeof(*more));
-        if (!more) {
-            tell_ended(number, W_EXITCODE(EXIT_CODE_MPRUN, 0));
-            return false;
-        }
-        a->all = more;
-        a->room = room;
-    }
+    a->all = must(reallocarray(a->all, a->n + 1, sizeof(*a->all)));
     pid_t agent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -19,6 +19,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/proc.h"
 #include "model/rank-end.h"
@@ -118,18 +119,16 @@ static struct agent *find_agent(const struct holder *h, const char *host)
     return a;
 }
 
-static struct agent *add_agent(struct holder *h, const char *host, struct asker *starts_it)
+static void add_agent(struct holder *h, const char *host, struct asker *starts_it)
 {
-    struct agent *a = calloc(1, sizeof(*a));
-    if (!a || !(a->host = strdup(host))) {
-        free(a);
-        return NULL;
-    }
-    a->starts_it = starts_it;
-    a->in_fd = a->out.fd = a->err.fd = -1;
-    a->next = h->agents;
+    struct agent *a = must(malloc(sizeof(*a)));
+    *a = (struct agent){.next = h->agents,
+                        .host = must(strdup(host)),
+                        .starts_it = starts_it,
+                        .in_fd = -1,
+                        .out.fd = -1,
+                        .err.fd = -1};
     h->agents = a;
-    return a;
 }
 
 static void lines_close(struct lines *l)
@@ -148,46 +147,34 @@ static void close_channel(struct agent *a)
     explicit_bzero(a->key, sizeof(a->key));
 }
 
-static void agent_free(struct agent *a)
+/* The first one that waits for it, which does so no more, with its number of the host; NULL: nobody
+ * does. */
+static struct asker *take_waiter(struct agent *a, uint32_t *ret_host)
 {
-    close_channel(a);
-    while (a->waiters) {
-        struct waiter *w = a->waiters;
-        a->waiters = w->next;
-        free(w);
-    }
-    while (a->starts) {
-        struct start *s = a->starts;
-        a->starts = s->next;
-        free(s);
-    }
-    free(a->host);
-    free(a);
+    struct waiter *w = a->waiters;
+    if (!w)
+        return NULL;
+    struct asker *asker = w->asker;
+    *ret_host = w->host;
+    a->waiters = w->next;
+    free(w);
+    return asker;
 }
 
-static bool add_waiter(struct agent *a, struct asker *asker, uint32_t host)
+static void add_waiter(struct agent *a, struct asker *asker, uint32_t host)
 {
-    struct waiter *w = malloc(sizeof(*w));
-    if (w) {
-        *w = (struct waiter){.next = a->waiters, .asker = asker, .host = host};
-        a->waiters = w;
-    }
-    return w;
+    struct waiter *w = must(malloc(sizeof(*w)));
+    *w = (struct waiter){.next = a->waiters, .asker = asker, .host = host};
+    a->waiters = w;
 }
 
 /* The next one that waits for it is to start it; false: nobody waits. */
 static bool next_starts_it(struct agent *a)
 {
-    a->starts_it = NULL;
-    while (a->waiters && !a->starts_it) {
-        struct waiter *w = a->waiters;
-        a->waiters = w->next;
-        if (!w->asker->is_gone) {
-            a->starts_it = w->asker;
-            tell(w->asker, HOLDER_NONE, w->host, 0, NULL, 0);
-        }
-        free(w);
-    }
+    uint32_t host = 0;
+    while ((a->starts_it = take_waiter(a, &host)) && a->starts_it->is_gone)
+        ;
+    tell(a->starts_it, HOLDER_NONE, host, 0, NULL, 0);
     return a->starts_it;
 }
 
@@ -288,10 +275,13 @@ static void take_ask(struct holder *h, struct asker *asker, uint32_t host, const
     struct agent *a = find_agent(h, name);
     if (a && !a->starts_it && !a->is_ending)
         tell(asker, HOLDER_HAS, host, 0, NULL, 0);
-    else if (a && add_waiter(a, asker, host))
+    else if (a) {
+        add_waiter(a, asker, host);
         tell(asker, HOLDER_WAIT, host, 0, NULL, 0);
-    else if (!a && add_agent(h, name, asker))
+    } else {
+        add_agent(h, name, asker);
         tell(asker, HOLDER_NONE, host, 0, NULL, 0);
+    }
 }
 
 static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS], const uint8_t *key)
@@ -308,19 +298,16 @@ static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS], const 
     if (a->err.fd >= 0)
         fd_set_nonblock(a->err.fd, 1);
     a->starts_it = NULL;
-    while (a->waiters) {
-        struct waiter *w = a->waiters;
-        a->waiters = w->next;
-        tell(w->asker, HOLDER_HAS, w->host, 0, NULL, 0);
-        free(w);
-    }
+    uint32_t host;
+    for (struct asker *waits; (waits = take_waiter(a, &host));)
+        tell(waits, HOLDER_HAS, host, 0, NULL, 0);
 }
 
 static void take_client(struct holder *h, int fds[HOLDER_FDS])
 {
-    struct client *c = fds[0] >= 0 ? calloc(1, sizeof(*c)) : NULL;
-    if (!c)
+    if (fds[0] < 0)
         return;
+    struct client *c = must(malloc(sizeof(*c)));
     *c = (struct client){.next = h->clients, .says = {.fd = take_fd(&fds[0])}};
     fd_set_nonblock(c->says.fd, 1);
     h->clients = c;
@@ -330,11 +317,11 @@ static void take_start(struct holder *h, struct agent *a, struct asker *asker,
                        const struct holder_message *m, const uint8_t *preamble, size_t n)
 {
     uint8_t packed[AGENT_START_MAX];
-    struct start *s = n <= PREAMBLE_MAX ? malloc(sizeof(*s)) : NULL;
-    if (!s) {
+    if (n > PREAMBLE_MAX) {
         tell(asker, HOLDER_GONE, m->host, 0, NULL, 0);
         return;
     }
+    struct start *s = must(malloc(sizeof(*s)));
     *s = (struct start){
         .next = a->starts, .number = ++h->last_number, .host = m->host, .asker = asker};
     a->starts = s;
@@ -353,16 +340,15 @@ static void take_keep(struct holder *h, int keep)
 
 static void take_need(struct asker *a, const struct holder_message *m, size_t name)
 {
-    struct need *more = reallocarray(a->needs, a->nneeds + 1, sizeof(*more)), *one;
-    if (!more || a->turn || m->size != name + sizeof(one->of)) {
+    struct need one = {
+        .host = hash_bytes(m->data, name), .number = m->host, .n = (uint32_t)m->value};
+    if (a->turn || m->size != name + sizeof(one.of)) {
         a->is_gone = true;
         return;
     }
-    a->needs = more;
-    one = &more[a->nneeds++];
-    *one = (struct need){
-        .host = hash_bytes(m->data, name), .number = m->host, .n = (uint32_t)m->value};
-    memcpy(&one->of, m->data + name, sizeof(one->of));
+    memcpy(&one.of, m->data + name, sizeof(one.of));
+    a->needs = must(reallocarray(a->needs, a->nneeds + 1, sizeof(one)));
+    a->needs[a->nneeds++] = one;
 }
 
 /* data: a name with its end, and for START the preamble behind it. */
@@ -420,11 +406,9 @@ static void asker_says(struct holder *h, struct asker *asker)
 static void take_asker(struct holder *h, int listen_fd)
 {
     int fd = holder_accept(listen_fd);
-    struct asker *a = fd >= 0 ? calloc(1, sizeof(*a)) : NULL;
-    if (!a) {
-        cleanup_close(&fd);
+    if (fd < 0)
         return;
-    }
+    struct asker *a = must(malloc(sizeof(*a)));
     *a = (struct asker){.next = h->askers, .fd = fd};
     h->askers = a;
 }
@@ -433,14 +417,12 @@ static void take_asker(struct holder *h, int listen_fd)
 static void forget_asker(struct holder *h, const struct asker *asker)
 {
     for (struct agent *a = h->agents; a; a = a->next) {
-        for (struct waiter **w = &a->waiters; *w;) {
-            struct waiter *over = *w;
-            if (over->asker != asker) {
-                w = &over->next;
-                continue;
-            }
-            *w = over->next;
-            free(over);
+        for (struct waiter *w, **at = &a->waiters; (w = *at);) {
+            if (w->asker == asker) {
+                *at = w->next;
+                free(w);
+            } else
+                at = &w->next;
         }
         for (struct start *s = a->starts; s; s = s->next)
             if (s->asker == asker)
@@ -452,35 +434,31 @@ static void forget_asker(struct holder *h, const struct asker *asker)
 
 static void remove_gone(struct holder *h)
 {
-    for (struct asker **at = &h->askers; *at;) {
-        struct asker *a = *at;
-        if (!a->is_gone) {
+    for (struct asker *a, **at = &h->askers; (a = *at);) {
+        if (a->is_gone) {
+            *at = a->next;
+            forget_asker(h, a);
+            close(a->fd);
+            free(a->needs);
+            free(a);
+        } else
             at = &a->next;
-            continue;
-        }
-        *at = a->next;
-        forget_asker(h, a);
-        close(a->fd);
-        free(a->needs);
-        free(a);
     }
-    for (struct client **at = &h->clients; *at;) {
-        struct client *c = *at;
-        if (c->says.fd >= 0) {
+    for (struct client *c, **at = &h->clients; (c = *at);) {
+        if (c->says.fd < 0) {
+            *at = c->next;
+            free(c);
+        } else
             at = &c->next;
-            continue;
-        }
-        *at = c->next;
-        free(c);
     }
-    for (struct agent **at = &h->agents; *at;) {
-        struct agent *a = *at;
-        if (!a->is_gone) {
+    for (struct agent *a, **at = &h->agents; (a = *at);) {
+        if (a->is_gone) {
+            *at = a->next;
+            close_channel(a);
+            free(a->host);
+            free(a);
+        } else
             at = &a->next;
-            continue;
-        }
-        *at = a->next;
-        agent_free(a);
     }
 }
 
@@ -699,9 +677,7 @@ int holder_run(pid_t job)
     take_signals();
     listen(STDIN_FILENO, SOMAXCONN); /* mprun has begun to; who connects is to know this process */
     while (goes_on) {
-        AUTO_FREE struct pollfd *p = calloc(count(&h), sizeof(*p));
-        if (!p)
-            return EXIT_CODE_MPRUN;
+        AUTO_FREE struct pollfd *p = must(calloc(count(&h), sizeof(*p)));
         p[LISTENER] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
         p[JOB] = (struct pollfd){.fd = h.keep != 0 ? job_fd : -1, .events = POLLIN};
         goes_on = wait_and_serve(&h, p);

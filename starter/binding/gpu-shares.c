@@ -62,22 +62,20 @@ static void take_near(struct host_gpus *g, const char *cores)
     }
 }
 
-static int find_gpus(struct gpu_shares *s, const struct launch *l,
-                     const struct grant_answer *granted, struct error *err)
+static void find_gpus(struct gpu_shares *s, const struct launch *l,
+                      const struct grant_answer *granted)
 {
     unsigned kinds = 0;
     const char *list = granted->gpus[0] ? granted->gpus : managers_list(l, &kinds);
     const char *numbers = granted->gpus[0] ? NULL : managers_numbers(l);
     AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0 || host_gpus_read(root, list, numbers, &s->host) < 0 ||
-        !(s->gpu = calloc(s->host.n + 1, sizeof(*s->gpu))))
-        return error_errno(err, errno, "find the GPUs of this host");
+    host_gpus_read(root, list, numbers, &s->host);
+    s->gpu = must(calloc(s->host.n + 1, sizeof(*s->gpu)));
     if (kinds)
         s->host.kinds = kinds;
     take_near(&s->host, granted->gpu_cores);
     for (size_t i = 0; i < s->host.n; i++)
         s->gpu[i].near = &s->host.gpu[i].near;
-    return 0;
 }
 
 /* ---- which rank has them ----------------------------------------------------------------------
@@ -131,10 +129,8 @@ static int deal(struct gpu_shares *s, struct gpu_shares *of, const struct launch
                 const struct rank_binding *b, struct error *err)
 {
     s->nranks = rank_set_count(&launch_here(l)->ranks);
-    s->wish = calloc(s->nranks + 1, sizeof(*s->wish));
-    s->ranks = calloc(s->nranks + 1, sizeof(*s->ranks));
-    if (!s->wish || !s->ranks)
-        return error_errno(err, ENOMEM, "deal GPUs to ranks");
+    s->wish = must(calloc(s->nranks + 1, sizeof(*s->wish)));
+    s->ranks = must(calloc(s->nranks + 1, sizeof(*s->ranks)));
     make_wishes(s, l, b);
     for (uint32_t i = 0; i < s->nranks; i++)
         if (s->wish[i].gpus * (length_of_id(&of->host) + 1) > GPU_LIST_MAX)
@@ -142,10 +138,8 @@ static int deal(struct gpu_shares *s, struct gpu_shares *of, const struct launch
                              "--gpus-per-rank: a rank on %s cannot have %u GPUs: their ids are "
                              "more than %d bytes",
                              launch_here(l)->host, s->wish[i].gpus, GPU_LIST_MAX);
-    int rc = plan_gpus_deal(of->gpu, of->host.n, s->wish, s->nranks, s->ranks);
-    return rc < 0   ? error_errno(err, ENOMEM, "deal GPUs to ranks")
-           : rc > 0 ? say_too_few(s, of, l, err)
-                    : 0;
+    bool too_few = plan_gpus_deal(of->gpu, of->host.n, s->wish, s->nranks, s->ranks);
+    return too_few ? say_too_few(s, of, l, err) : 0;
 }
 
 int gpu_shares_choose(struct gpu_shares *s, const struct launch *launch,
@@ -155,8 +149,7 @@ int gpu_shares_choose(struct gpu_shares *s, const struct launch *launch,
     *s = (struct gpu_shares){.is_asked = has_wish(launch)};
     if (!s->is_asked && !granted->gpus[0])
         return 0;
-    if (find_gpus(s, launch, granted, err) < 0)
-        return -1;
+    find_gpus(s, launch, granted);
     return s->is_asked ? deal(s, s, launch, b, err) : 0;
 }
 
@@ -192,32 +185,39 @@ void gpu_shares_free(struct gpu_shares *s)
     *s = (struct gpu_shares){.nranks = 0};
 }
 
+static const struct gpu_shares *first_of(const struct gpu_shares *s)
+{
+    return s->first ? s->first : s;
+}
+
+static void add_id(char list[GPU_LIST_MAX], const struct gpu_shares *first, size_t i)
+{
+    size_t len = strlen(list);
+    snprintf(list + len, GPU_LIST_MAX - len, "%s%s", len ? "," : "", first->host.gpu[i].id);
+}
+
 bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST_MAX])
 {
-    const struct gpu_shares *of = s->first ? s->first : s;
-    size_t len = 0;
+    ret[0] = 0;
     if (local >= s->nranks || !s->ranks || (!s->wish[local].gpus && !s->wish[local].sharers))
         return false;
-    for (int i = idset_next(&s->ranks[local], 0); i >= 0 && len < GPU_LIST_MAX;
+    for (int i = idset_next(&s->ranks[local], 0); i >= 0;
          i = idset_next(&s->ranks[local], (unsigned)i + 1))
-        len += (size_t)snprintf(ret + len, GPU_LIST_MAX - len, "%s%s", len ? "," : "",
-                                of->host.gpu[i].id);
+        add_id(ret, first_of(s), (size_t)i);
     return true;
 }
 
 void gpu_shares_of_all(const struct gpu_shares *first, char ret[GPU_LIST_MAX])
 {
-    size_t len = 0;
     ret[0] = 0;
-    for (size_t i = 0; i < first->host.n && len < GPU_LIST_MAX; i++)
+    for (size_t i = 0; i < first->host.n; i++)
         if (first->gpu[i].used)
-            len += (size_t)snprintf(ret + len, GPU_LIST_MAX - len, "%s%s", len ? "," : "",
-                                    first->host.gpu[i].id);
+            add_id(ret, first, i);
 }
 
 bool gpu_shares_know_files(const struct gpu_shares *s)
 {
-    const struct host_gpus *g = s->first ? &s->first->host : &s->host;
+    const struct host_gpus *g = &first_of(s)->host;
     bool all = g->nfiles <= CGROUP_DEVICES_MAX;
     for (size_t i = 0; all && i < g->n; i++) {
         size_t f = 0;
@@ -231,7 +231,7 @@ bool gpu_shares_know_files(const struct gpu_shares *s)
 size_t gpu_shares_others_files(const struct gpu_shares *s, uint32_t local,
                                struct cgroup_device ret[CGROUP_DEVICES_MAX])
 {
-    const struct host_gpus *g = s->first ? &s->first->host : &s->host;
+    const struct host_gpus *g = &first_of(s)->host;
     size_t n = 0;
     for (size_t f = 0; f < g->nfiles && n < CGROUP_DEVICES_MAX; f++)
         if (g->file[f].gpu < 0 || !idset_has(&s->ranks[local], (unsigned)g->file[f].gpu))
@@ -242,5 +242,5 @@ size_t gpu_shares_others_files(const struct gpu_shares *s, uint32_t local,
 
 unsigned gpu_shares_kinds(const struct gpu_shares *s)
 {
-    return s->first ? s->first->host.kinds : s->host.kinds;
+    return first_of(s)->host.kinds;
 }

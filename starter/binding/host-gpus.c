@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/fdio.h"
 
 enum { NVIDIA_MAJOR = 195 }; /* of /dev/nvidia0, ... */
@@ -91,7 +92,7 @@ static size_t find_devices(int root, struct device **ret)
     struct dirent **list = NULL;
     AUTO_CLOSE int pci = openat(root, "sys/bus/pci/devices", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int n = pci < 0 ? 0 : scandirat(pci, ".", &list, NULL, by_address);
-    struct device *d = n > 0 ? calloc((size_t)n, sizeof(*d)) : NULL;
+    struct device *d = must(calloc((size_t)(n > 0 ? n : 1), sizeof(*d)));
     enum gpu_kind kind = GPU_KINDS;
     size_t found = 0;
     for (int i = 0; i < n; i++) {
@@ -100,7 +101,7 @@ static size_t find_devices(int root, struct device **ret)
             kind = is;
             found = 0;
         }
-        if (d && is == kind && is < GPU_KINDS) {
+        if (is == kind && is < GPU_KINDS) {
             d[found] = (struct device){.kind = is};
             snprintf(d[found].pci, sizeof(d[found].pci), "%.15s", list[i]->d_name);
             snprintf(d[found].number, sizeof(d[found].number), "%u", (unsigned)found);
@@ -116,18 +117,14 @@ static size_t find_devices(int root, struct device **ret)
 /* ---- their files ------------------------------------------------------------------------------
  */
 
-static int add_file(struct host_gpus *g, uint32_t major, uint32_t minor, int gpu)
+static void add_file(struct host_gpus *g, uint32_t major, uint32_t minor, int gpu)
 {
-    struct gpu_file *grown = realloc(g->file, (g->nfiles + 1) * sizeof(*grown));
-    if (!grown)
-        return -1;
-    g->file = grown;
+    g->file = must(realloc(g->file, (g->nfiles + 1) * sizeof(*g->file)));
     g->file[g->nfiles++] = (struct gpu_file){.major = major, .minor = minor, .gpu = gpu};
-    return 0;
 }
 
 /* Those of the kernel's graphics (card1, renderD128), and the vendor's own. */
-static int add_files(int root, const struct device *d, int gpu, struct host_gpus *g)
+static void add_files(int root, const struct device *d, int gpu, struct host_gpus *g)
 {
     char path[320], text[32];
     uint32_t major, minor;
@@ -135,15 +132,14 @@ static int add_files(int root, const struct device *d, int gpu, struct host_gpus
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/drm", d->pci);
     int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     AUTO_DIR DIR *drm = fd < 0 ? NULL : fdopendir(fd);
-    int rc =
-        d->has_minor ? add_file(g, NVIDIA_MAJOR, (uint32_t)strtoul(d->number, NULL, 10), gpu) : 0;
-    while (rc == 0 && drm && (e = readdir(drm))) {
+    if (d->has_minor)
+        add_file(g, NVIDIA_MAJOR, (uint32_t)strtoul(d->number, NULL, 10), gpu);
+    while (drm && (e = readdir(drm))) {
         snprintf(path, sizeof(path), "%.255s/dev", e->d_name);
         if (file_read_at(dirfd(drm), path, text, sizeof(text)) > 0 &&
             sscanf(text, "%" SCNu32 ":%" SCNu32, &major, &minor) == 2)
-            rc = add_file(g, major, minor, gpu);
+            add_file(g, major, minor, gpu);
     }
-    return rc;
 }
 
 /* ---- which of them ranks can have -------------------------------------------------------------
@@ -172,17 +168,13 @@ static void find_near(int root, const struct device *d, struct idset *ret)
         (void)idset_parse(text, ret, &e);
 }
 
-static int add(struct host_gpus *g, const char *id, size_t len)
+static void add(struct host_gpus *g, const char *id, size_t len)
 {
-    struct host_gpu *grown = realloc(g->gpu, (g->n + 1) * sizeof(*grown));
-    if (!grown)
-        return -1;
-    g->gpu = grown;
-    g->gpu[g->n] = (struct host_gpu){.id = strndup(id, len)};
-    return g->gpu[g->n++].id ? 0 : -1;
+    g->gpu = must(realloc(g->gpu, (g->n + 1) * sizeof(*g->gpu)));
+    g->gpu[g->n++] = (struct host_gpu){.id = must(strndup(id, len))};
 }
 
-static int take_list(struct host_gpus *g, const char *list)
+static void take_list(struct host_gpus *g, const char *list)
 {
     for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
         at += strspn(at, " ");
@@ -191,37 +183,30 @@ static int take_list(struct host_gpus *g, const char *list)
             n--;
         if (n == 0 || (n == 2 && strncmp(at, "-1", 2) == 0)) /* programs look no further, either */
             break;
-        if (add(g, at, n) < 0)
-            return -1;
+        add(g, at, n);
     }
-    return 0;
 }
 
-int host_gpus_read(int root, const char *list, const char *numbers, struct host_gpus *ret)
+void host_gpus_read(int root, const char *list, const char *numbers, struct host_gpus *ret)
 {
     struct host_gpus g = {.gpu = NULL}, numbered = {.gpu = NULL};
     AUTO_FREE struct device *device = NULL;
     size_t n = find_devices(root, &device);
-    int rc = list ? take_list(&g, list) : 0;
-    if (rc == 0 && list && numbers)
-        rc = take_list(&numbered, numbers);
-    for (size_t i = 0; !list && rc == 0 && i < n; i++)
-        rc = add(&g, device[i].number, sizeof(device[i].number));
-    for (size_t k = 0; rc == 0 && k < n; k++) {
+    take_list(&g, list ? list : "");
+    take_list(&numbered, list && numbers ? numbers : "");
+    for (size_t i = 0; !list && i < n; i++)
+        add(&g, device[i].number, sizeof(device[i].number));
+    for (size_t k = 0; k < n; k++) {
         size_t i = 0;
         while (i < g.n && !is_called(&device[k], name_for_driver(&g, &numbered, i)))
             i++;
         if (i < g.n && idset_count(&g.gpu[i].near) == 0)
             find_near(root, &device[k], &g.gpu[i].near);
-        rc = add_files(root, &device[k], i < g.n ? (int)i : -1, &g);
+        add_files(root, &device[k], i < g.n ? (int)i : -1, &g);
     }
     g.kinds = n > 0 ? 1u << device[0].kind : (1u << GPU_KINDS) - 1;
     host_gpus_free(&numbered);
-    if (rc < 0)
-        host_gpus_free(&g);
-    else
-        *ret = g;
-    return rc;
+    *ret = g;
 }
 
 void host_gpus_free(struct host_gpus *g)

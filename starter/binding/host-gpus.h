@@ -39,6 +39,6 @@ struct host_gpus { /* as zero there are none */
 /* The GPUs of the list (ids with commas between them, blanks around them), or with NULL those of
  * this machine, by their drivers. numbers: those that drivers have for the numbers in `list`, where
  * a container or cgroup has given ranks numbers of their own; NULL: the same. root: a descriptor of
- * the directory below which proc and sys are looked for. 0, or -1 with errno. */
-int host_gpus_read(int root, const char *list, const char *numbers, struct host_gpus *ret);
+ * the directory below which proc and sys are looked for. */
+void host_gpus_read(int root, const char *list, const char *numbers, struct host_gpus *ret);
 void host_gpus_free(struct host_gpus *g);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/idset.h"
 
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
@@ -20,8 +21,8 @@ static int read_allowed(struct idset *ret, struct error *err)
     if (syscall(SYS_get_mempolicy, &mode, nodes, MEMORY_NODES_MAX, NULL, MPOL_F_MEMS_ALLOWED) < 0)
         return error_errno(err, errno, "--mem-bind: read which memory nodes may be used");
     for (unsigned i = 0; i < MEMORY_NODES_MAX; i++)
-        if ((nodes[i / WORD_BITS] >> i % WORD_BITS & 1) && idset_add(ret, i) < 0)
-            return error_errno(err, ENOMEM, "--mem-bind");
+        if (nodes[i / WORD_BITS] >> i % WORD_BITS & 1)
+            must_do(idset_add(ret, i));
     return 0;
 }
 
@@ -32,16 +33,15 @@ static int choose_nodes(const char *named, struct idset *ret, struct error *err)
     int rc = read_allowed(&allowed, err);
     if (rc == 0 && named[0])
         rc = idset_parse(named, ret, err);
-    else if (rc == 0 && idset_copy(ret, &allowed) < 0)
-        rc = error_errno(err, ENOMEM, "--mem-bind");
-    if (rc == 0 && idset_copy(&beyond, ret) < 0)
-        rc = error_errno(err, ENOMEM, "--mem-bind");
+    else
+        must_do(idset_copy(ret, &allowed));
+    must_do(idset_copy(&beyond, ret));
     idset_subtract(&beyond, &allowed);
     if (rc == 0 && (idset_count(&beyond) > 0 || idset_count(ret) == 0)) {
-        AUTO_FREE char *text = idset_format(&allowed);
+        AUTO_FREE char *text = must(idset_format(&allowed));
         rc = error_set(err, EINVAL,
                        "--mem-bind: memory nodes %s are asked for, but only %s may be used here",
-                       named, text ? text : "");
+                       named, text);
     }
     idset_free(&allowed);
     idset_free(&beyond);
@@ -58,8 +58,8 @@ int memory_policy_add_nodes(const struct binding_request *how, struct idset *ret
     struct idset nodes = {0};
     struct error unused;
     int rc = choose_nodes(has_nodes(how) ? how->memory_nodes : "", &nodes, &unused);
-    for (int n = idset_next(&nodes, 0); rc == 0 && n >= 0; n = idset_next(&nodes, (unsigned)n + 1))
-        rc = idset_add(ret, (unsigned)n);
+    if (rc == 0)
+        must_do(idset_unite(ret, &nodes));
     idset_free(&nodes);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
 #include "starter/binding/memory-policy.h"
@@ -37,21 +38,17 @@ static bool needs_topology(const struct rank_binding *b)
  * when the node daemon has put this process into its job's cgroup. */
 static void cut_grant(struct rank_binding *b)
 {
-    struct idset both = {0};
-    if (b->has_all || idset_copy(&both, &b->granted) < 0)
+    if (b->has_all)
         return;
-    idset_intersect(&both, b->allowed);
-    AUTO_FREE char *granted = idset_format(&b->granted), *allowed = idset_format(b->allowed);
-    if (idset_count(&both) > 0) {
-        idset_free(&b->granted);
-        b->granted = both;
+    AUTO_FREE char *granted = must(idset_format(&b->granted));
+    AUTO_FREE char *allowed = must(idset_format(b->allowed));
+    idset_intersect(&b->granted, b->allowed);
+    if (idset_count(&b->granted) > 0)
         return;
-    }
-    idset_free(&both);
     b->has_all = true;
     log_warn("on %s: of the granted hardware threads %s none may be used here; those that may, %s, "
              "are",
-             launch_here(b->launch)->host, granted ? granted : "", allowed ? allowed : "");
+             launch_here(b->launch)->host, granted, allowed);
 }
 
 /* The manager's list of cores may describe one host and be given for all: a host that has none of
@@ -82,36 +79,31 @@ static int load_topology(struct rank_binding *b, struct error *err)
 }
 
 /* The threads that ranks are bound to, without those that other steps had taken before. */
-static int add_bound(const struct plan_binding *b, const struct idset *busy, struct idset *ret)
+static void add_bound(const struct plan_binding *b, const struct idset *busy, struct idset *ret)
 {
     for (uint32_t i = 0; i < b->nranks; i++)
-        for (int t = idset_next(&b->ranks[i], 0); t >= 0;
-             t = idset_next(&b->ranks[i], (unsigned)t + 1))
-            if (!idset_has(busy, (unsigned)t) && idset_add(ret, (unsigned)t) < 0)
-                return -1;
-    return 0;
+        must_do(idset_unite(ret, &b->ranks[i]));
+    idset_subtract(ret, busy);
 }
 
 /* Of all worlds but `but`. */
-static int add_worlds(const struct rank_binding *first, const struct rank_binding *but,
-                      struct idset *ret)
+static void add_worlds(const struct rank_binding *first, const struct rank_binding *but,
+                       struct idset *ret)
 {
     for (const struct rank_binding *b = first; b; b = b->next)
         for (uint32_t i = 0; b != but && !b->has_ended && i < b->plan.nranks; i++)
-            if (idset_unite(ret, &b->plan.ranks[i]) < 0)
-                return -1;
-    return 0;
+            must_do(idset_unite(ret, &b->plan.ranks[i]));
 }
 
 /* The threads of the other worlds of this step. The ledger does not know whose its own are. */
-static int add_own(const struct rank_binding *but, struct idset *ret)
+static void add_own(const struct rank_binding *but, struct idset *ret)
 {
-    return add_worlds(but->first ? but->first : but, but, ret);
+    add_worlds(but->first ? but->first : but, but, ret);
 }
 
-int rank_binding_all_threads(const struct rank_binding *first, struct idset *ret)
+void rank_binding_all_threads(const struct rank_binding *first, struct idset *ret)
 {
-    return add_worlds(first, NULL, ret);
+    add_worlds(first, NULL, ret);
 }
 
 /* 1: chosen and taken; 0: another step was faster; -1. */
@@ -121,13 +113,11 @@ static int try_cores(struct rank_binding *b, const struct plan_topology *t, int 
     struct idset busy = {0}, taken = {0};
     int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
     plan_binding_free(&b->plan);
-    if (rc == 0 && add_own(b, &busy) < 0)
-        rc = error_errno(err, ENOMEM, "bind ranks");
+    add_own(b, &busy);
     if (rc == 0)
         rc = plan_step_binding(t, &b->launch->step, &launch_here(b->launch)->ranks, &busy, &b->plan,
                                err);
-    if (rc == 0 && add_bound(&b->plan, &busy, &taken) < 0)
-        rc = error_errno(err, ENOMEM, "bind ranks");
+    add_bound(&b->plan, &busy, &taken);
     if (rc == 0)
         rc = ledger >= 0 ? core_ledger_take(ledger, &taken, err) : 1;
     idset_free(&busy);
@@ -227,7 +217,7 @@ char *rank_binding_memory_nodes(const struct rank_binding *b)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < step->napps; i++)
         rc = memory_policy_add_nodes(step->apps[i].bind ? step->apps[i].bind : &step->bind, &nodes);
-    char *text = rc == 0 ? idset_format(&nodes) : NULL;
+    char *text = rc == 0 ? must(idset_format(&nodes)) : NULL;
     idset_free(&nodes);
     return text;
 }
@@ -237,8 +227,7 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
 {
     *b = (struct rank_binding){
         .launch = launch, .allowed = allowed, .has_all = launch->granted_all, .ledger = -1};
-    if (idset_copy(&b->granted, &launch->granted) < 0)
-        return error_errno(err, ENOMEM, "bind ranks");
+    must_do(idset_copy(&b->granted, &launch->granted));
     return check_memory(launch, err) < 0 || load_topology(b, err) < 0
                ? -1
                : bind_ranks(b, keeper_fd, err);
@@ -265,8 +254,7 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
                                .ledger = first->ledger,
                                .first = first,
                                .next = first->next};
-    if (idset_copy(&b->granted, &first->granted) < 0)
-        return error_errno(err, ENOMEM, "bind ranks");
+    must_do(idset_copy(&b->granted, &first->granted));
     first->next = b;
     if (!b->topology || (!first->plan.bound && !is_empty) ||
         rank_set_count(&launch_here(launch)->ranks) == 0)
@@ -278,7 +266,9 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
 static void give_back_cores(struct rank_binding *b)
 {
     struct idset threads = {0}, others = {0};
-    if (add_own(b, &others) == 0 && add_bound(&b->plan, &others, &threads) == 0 && b->ledger >= 0)
+    add_own(b, &others);
+    add_bound(&b->plan, &others, &threads);
+    if (b->ledger >= 0)
         core_ledger_give_back(b->ledger, &threads);
     idset_free(&threads);
     idset_free(&others);
@@ -306,13 +296,11 @@ void rank_binding_free(struct rank_binding *b)
     if (b->first) {
         rank_binding_end(b);
         take_from_list(b);
-        plan_binding_free(&b->plan);
-        idset_free(&b->granted);
-        return;
+    } else {
+        core_ledger_leave(b->ledger);
+        topology_destroy(b->topology);
     }
     plan_binding_free(&b->plan);
-    core_ledger_leave(b->ledger);
-    topology_destroy(b->topology);
     idset_free(&b->granted);
 }
 

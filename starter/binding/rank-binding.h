@@ -45,7 +45,7 @@ char *rank_binding_memory_nodes(const struct rank_binding *b);
 /* The hardware threads that a rank is bound to, by its index on this host; NULL: it is not bound.
  */
 const struct idset *rank_binding_threads(const struct rank_binding *b, uint32_t local);
-/* Adds those that ranks of all worlds are bound to. -1: out of memory. */
-int rank_binding_all_threads(const struct rank_binding *first, struct idset *ret);
+/* Adds those that ranks of all worlds are bound to. */
+void rank_binding_all_threads(const struct rank_binding *first, struct idset *ret);
 /* The affinity that a rank gets: the above, or what was granted; NULL: it keeps the starter's. */
 const struct idset *rank_binding_affinity(const struct rank_binding *b, uint32_t local);

@@ -107,28 +107,21 @@ static void fall_to_manager(struct step_containment *c)
 
 /* ---- where cgroups may be made --------------------------------------------------------------- */
 
-enum source { SOURCE_DAEMON, SOURCE_OWN, SOURCE_COUNT }; /* in this order */
-
-static int find_all_parents(const struct step_containment *c, enum source source, const pid_t *self,
-                            size_t nself, struct cgroup_parents *ret, struct error *err)
-{
-    if (source == SOURCE_OWN)
-        return cgroup_parents_own(self, nself, ret, err);
-    if (c->has_answer)
-        return cgroup_parents_granted(&c->answer, ret, err);
-    *err = c->why_no_answer;
-    return -1;
-}
-
-static int find_parents(const struct step_containment *c, enum source source, const pid_t *self,
+/* is_own: the process's own cgroups, else those of mprund. */
+static int find_parents(const struct step_containment *c, int is_own, const pid_t *self,
                         size_t nself, struct cgroup_parents *ret, struct error *err)
 {
     int version = c->step ? c->step->containment.cgroup_version : 0; /* NULL: only asked */
-    if (find_all_parents(c, source, self, nself, ret, err) < 0)
-        return -1;
-    if (version && cgroup_parents_keep(ret, version, err) < 0)
-        return error_context(err, "--cgroup-version v%d", version);
-    return 0;
+    int rc = -1;
+    if (is_own)
+        rc = cgroup_parents_own(self, nself, ret, err);
+    else if (c->has_answer)
+        rc = cgroup_parents_granted(&c->answer, ret, err);
+    else
+        *err = c->why_no_answer;
+    if (rc == 0 && version && cgroup_parents_keep(ret, version, err) < 0)
+        rc = error_context(err, "--cgroup-version v%d", version);
+    return rc;
 }
 
 /* Call use with what each source has, until it returns 0. */
@@ -136,10 +129,10 @@ static void use_first(struct step_containment *c, const pid_t *self, size_t nsel
                       int (*use)(struct step_containment *c, const struct cgroup_parents *parents,
                                  struct error *err))
 {
-    for (enum source source = 0; source < SOURCE_COUNT; source++) {
+    for (int is_own = 0; is_own < 2; is_own++) {
         struct cgroup_parents parents;
         struct error e;
-        int rc = find_parents(c, source, self, nself, &parents, &e);
+        int rc = find_parents(c, is_own, self, nself, &parents, &e);
         if (rc == 0) {
             rc = use(c, &parents, &e);
             cgroup_parents_free(&parents);
@@ -152,11 +145,21 @@ static void use_first(struct step_containment *c, const pid_t *self, size_t nsel
     fall_to_manager(c);
 }
 
+/* Of each controller in the set. */
+static void print_controllers(FILE *to, const char *before, unsigned controllers)
+{
+    for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
+        if (controllers & (1u << k)) {
+            fprintf(to, "%s%s", before, cgroup_controller_text((enum cgroup_controller)k));
+            before = ", ";
+        }
+}
+
 /* Only asked: say where cgroups could be made. */
 static int describe_parents(struct step_containment *c, const struct cgroup_parents *p,
                             struct error *err)
 {
-    const char *between = " (";
+    unsigned v1 = 0;
     memset(c->reason, 0, sizeof(c->reason));
     AUTO_FILE FILE *to = fmemopen(c->reason, sizeof(c->reason) - 1, "w");
     if (!to)
@@ -164,19 +167,12 @@ static int describe_parents(struct step_containment *c, const struct cgroup_pare
     c->level = TRACK_RANK;
     if (p->v2) {
         fprintf(to, "cgroup v2 in '%s'", p->v2);
-        for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
-            if (p->v2_controllers & (1u << k)) {
-                fprintf(to, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
-                between = ", ";
-            }
+        print_controllers(to, " (", p->v2_controllers);
         fputs(p->v2_controllers ? ")" : ", without controllers", to);
     }
-    between = p->v2 ? "; cgroup v1: " : "cgroup v1: ";
     for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
-        if (p->v1[k]) {
-            fprintf(to, "%s%s", between, cgroup_controller_text((enum cgroup_controller)k));
-            between = ", ";
-        }
+        v1 |= p->v1[k] ? 1u << k : 0;
+    print_controllers(to, p->v2 ? "; cgroup v1: " : "cgroup v1: ", v1);
     return 0;
 }
 

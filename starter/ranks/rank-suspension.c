@@ -64,9 +64,9 @@ static void tell_mprund(struct ranks *all, cgroup_daemon_fn answered)
     if (!lends(all) || !c->tree || !cgroup_tree_below(c->tree, c->answer.v2, below, sizeof(below)))
         return;
     find_gpus(all, gpus);
-    if (rank_binding_all_threads(all->with->binding, &threads) == 0)
-        all->lending =
-            cgroup_daemon_suspended(all->with->loop, below, &threads, gpus, answered, all, &e);
+    rank_binding_all_threads(all->with->binding, &threads);
+    all->lending =
+        cgroup_daemon_suspended(all->with->loop, below, &threads, gpus, answered, all, &e);
     idset_free(&threads);
     if (!all->lending)
         log_debug("tell mprund of the suspension: %s", e.text);
@@ -145,9 +145,8 @@ static void given_back(void *arg, const struct grant_answer *answer, const struc
         return;
     }
     bool has_own = true;
-    if (answer->cores_how != GRANT_CORES_ALL &&
-        rank_binding_all_threads(all->with->binding, &threads) == 0 &&
-        idset_parse(answer->cpus, &has, NULL) == 0) {
+    rank_binding_all_threads(all->with->binding, &threads);
+    if (answer->cores_how != GRANT_CORES_ALL && idset_parse(answer->cpus, &has, NULL) == 0) {
         idset_subtract(&threads, &has);
         has_own = idset_count(&threads) == 0 && answer->cores_how != GRANT_CORES_SHARED;
     }
