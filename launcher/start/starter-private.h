@@ -64,7 +64,7 @@ struct starters {
     struct starter *of;           /* by launch_index */
     struct starting *starting;    /* the adapter's; NULL: nothing has begun */
     struct grants grants;
-    struct oom_kills oom_kills; /* here, since the start began */
+    struct oom_kills oom_kills; /* here, since the first start client of ours began */
     struct listeners listeners;
     struct agents agents;
     struct cores_wait cores_wait;

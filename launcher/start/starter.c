@@ -9,6 +9,8 @@ void starter_client_begins(struct starter *st, pid_t pid, bool is_starter)
     st->client_runs = true;
     st->client_pid = pid;
     st->client_is_starter = is_starter;
+    if (pid > 0 && !st->all->oom_kills.driver)
+        oom_kills_begin(&st->all->oom_kills);
     /* its HELLO may have been faster than the news of its start */
     if (st->host->state < AGENT_STARTED)
         host_enter(st->host, AGENT_STARTED);

@@ -130,7 +130,6 @@ void starters_begin(struct starters *s)
     s->listeners.is_agents = is_agents;
     s->listeners.arg = s;
     sweep_prepare(s);
-    oom_kills_begin(&s->oom_kills);
     if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,
                        &e) == 0)
         grants_await(&s->grants, step->loop, await_cores, s);
