@@ -19,7 +19,9 @@ static void *load_module(struct error *err)
     AUTO_FREE char *path = path_find_helper(beside, PKGLIBEXECDIR "/topology.so", err);
     void *module = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (path && !module)
-        error_set(err, ELIBACC, "load hwloc for the topology: %.200s", dlerror());
+        error_set(err, ELIBACC, "%.200s", dlerror());
+    if (!module)
+        error_context(err, "load hwloc, to see the topology");
     return module;
 }
 

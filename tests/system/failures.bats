@@ -167,6 +167,14 @@ END
     said "execute './is-not-there'"
 }
 
+@test "an installation that lacks a part: what is missing, what for, and where it was looked for" {
+    cp "$MPRUN_BUILD/launcher/mprun" alone
+    run -125 ./alone --map-by ppr:1:package true
+    [[ $output == *"load hwloc, to see the topology: find '../plan/topology.so': it is neither beside "*"; is the installation complete?"* ]]
+    run -125 ./alone true
+    [[ $output == *"find mpstarter: find '../starter/mpstarter': it is neither beside "*"; is the installation complete?"* ]]
+}
+
 @test "a directory that is not there" {
     run -125 --separate-stderr mprun -q -n 2 --wdir "$PWD/is-not-there" true
     said "start rank 0 on $HOST: change to directory '$PWD/is-not-there': No such file or directory"
