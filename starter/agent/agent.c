@@ -165,12 +165,6 @@ static bool take_start(struct agent *a, struct preamble *ret, char ret_name[AGEN
     return is_child;
 }
 
-/* A holder that was suspended may speak again. */
-static bool is_silent(const struct agent *a)
-{
-    return loop_now() - a->heard >= AGENT_SILENCE_SECONDS;
-}
-
 /* Input, output, and the messages of all starters. */
 int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key[LINK_KEY])
 {
@@ -206,7 +200,8 @@ int agent_run(const char *hostname, const uint8_t *key, struct preamble *ret,
     a.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     struct pollfd p[2] = {{.fd = a.signal_fd, .events = POLLIN},
                           {.fd = STDIN_FILENO, .events = POLLIN}};
-    while (a.n > 0 || !(a.is_ending || is_silent(&a))) {
+    /* a holder that was suspended may speak again */
+    while (a.n > 0 || !(a.is_ending || loop_now() - a.heard >= AGENT_SILENCE_SECONDS)) {
         if (poll(p, 2, AGENT_SILENCE_SECONDS * 1000) < 0 && errno != EINTR)
             break;
         if (p[0].revents)

@@ -512,16 +512,10 @@ static void give_slots(struct holder *h)
 
 enum { LISTENER, JOB, FIRST };
 
-static size_t count(const struct holder *h)
+static void add_fd(struct pollfd **p, size_t *n, int fd)
 {
-    size_t n = FIRST;
-    for (const struct asker *a = h->askers; a; a = a->next)
-        n++;
-    for (const struct agent *a = h->agents; a; a = a->next)
-        n += 2;
-    for (const struct client *c = h->clients; c; c = c->next)
-        n++;
-    return n;
+    *p = must(reallocarray(*p, *n + 1, sizeof(**p)));
+    (*p)[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
 /* No step has an agent, or may have one. */
@@ -607,17 +601,20 @@ static void wake_clients(const struct holder *h)
 }
 
 /* Returns whether the job goes on. */
-static bool wait_and_serve(struct holder *h, struct pollfd *p)
+static bool wait_and_serve(struct holder *h, int job_fd)
 {
-    size_t n = FIRST;
+    AUTO_FREE struct pollfd *p = NULL;
+    size_t n = 0;
+    add_fd(&p, &n, STDIN_FILENO); /* LISTENER, JOB */
+    add_fd(&p, &n, h->keep != 0 ? job_fd : -1);
     for (struct asker *a = h->askers; a; a = a->next)
-        p[n++] = (struct pollfd){.fd = a->fd, .events = POLLIN};
+        add_fd(&p, &n, a->fd);
     for (struct agent *a = h->agents; a; a = a->next) {
-        p[n++] = (struct pollfd){.fd = a->out.fd, .events = POLLIN};
-        p[n++] = (struct pollfd){.fd = a->err.fd, .events = POLLIN};
+        add_fd(&p, &n, a->out.fd);
+        add_fd(&p, &n, a->err.fd);
     }
     for (struct client *c = h->clients; c; c = c->next)
-        p[n++] = (struct pollfd){.fd = c->says.fd, .events = POLLIN};
+        add_fd(&p, &n, c->says.fd);
     int rc = poll(p, n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
     wake_clients(h);
     if (rc < 0)
@@ -672,16 +669,11 @@ int holder_run(pid_t job)
 {
     AUTO_CLOSE int job_fd = job > 0 ? (int)syscall(SYS_pidfd_open, job, 0) : -1;
     struct holder h = {.needed = loop_now(), .sees_end = job_fd >= 0};
-    bool goes_on = true;
     prctl(PR_SET_NAME, "mprun-holder");
     take_signals();
     listen(STDIN_FILENO, SOMAXCONN); /* mprun has begun to; who connects is to know this process */
-    while (goes_on) {
-        AUTO_FREE struct pollfd *p = must(calloc(count(&h), sizeof(*p)));
-        p[LISTENER] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
-        p[JOB] = (struct pollfd){.fd = h.keep != 0 ? job_fd : -1, .events = POLLIN};
-        goes_on = wait_and_serve(&h, p);
-    }
+    while (wait_and_serve(&h, job_fd))
+        ;
     await_end(&h);
     return EXIT_CODE_OK;
 }
