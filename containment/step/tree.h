@@ -94,6 +94,8 @@ int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *a
 
 /* Did the ranks together reach the memory limit of the step on this host? */
 bool cgroup_tree_reached_limit(const struct cgroup_tree *t);
+/* Adds to *u how often that limit was hit, as far as it is counted here. */
+void cgroup_tree_limit_usage(const struct cgroup_tree *t, struct usage *u);
 
 /* ---- a leaf --------------------------------------------------------------------------------- */
 

@@ -83,6 +83,13 @@ bool cgroup_tree_reached_limit(const struct cgroup_tree *t)
            t->h[h].driver->oom_count(hierarchy_top(&t->h[h]), &c) == 0 && c.hits > 0;
 }
 
+void cgroup_tree_limit_usage(const struct cgroup_tree *t, struct usage *u)
+{
+    int h = memory_index(t);
+    if (h >= 0)
+        t->h[h].driver->usage(hierarchy_top(&t->h[h]), CGROUP_BIT(CGROUP_MEMORY), u);
+}
+
 /* A hierarchy that not every rank was in from its birth knows only a part. */
 static int knows_all(const struct hierarchy *h)
 {

@@ -54,13 +54,13 @@ static const char *memory_limit(const struct limits *l, char *buf, size_t n)
     return buf;
 }
 
-/* "; its limit was hit 37 times, stalled for memory 0.012 s": each time the kernel took back what it
- * could, while the rank waited. */
-static const char *squeezes(const struct rank *r, char *buf, size_t n)
+/* "; the limit was hit 37 times, stalled for memory 0.012 s": each time the kernel took back what
+ * it could, while processes waited. */
+static const char *squeezes(const struct usage *u, char *buf, size_t n)
 {
-    uint64_t hits = r->usage.value[USAGE_LIMIT_EVENTS]; /* 0 where that is not known */
-    double stalled = (double)r->usage.value[USAGE_MEMORY_STALL] / 1e6;
-    snprintf(buf, n, hits > 1 ? "; its limit was hit %llu times" : "", (unsigned long long)hits);
+    uint64_t hits = u->value[USAGE_LIMIT_EVENTS]; /* 0 where that is not known */
+    double stalled = (double)u->value[USAGE_MEMORY_STALL] / 1e6;
+    snprintf(buf, n, hits > 1 ? "; the limit was hit %llu times" : "", (unsigned long long)hits);
     if (hits > 1 && stalled > 0)
         snprintf(buf + strlen(buf), n - strlen(buf), ", stalled for memory %.3f s", stalled);
     return buf;
@@ -90,13 +90,16 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
         snprintf(text, n, "rank %s on %s exceeded its %s (%speak %s%s)", name, host,
                  memory_limit(&r->limits, of, sizeof(of)),
                  r->limits.memory.set ? "--mem-per-rank; " : "", peak,
-                 squeezes(r, hits, sizeof(hits)));
-    else if (c->tree && cgroup_tree_reached_limit(c->tree))
+                 squeezes(&r->usage, hits, sizeof(hits)));
+    else if (c->tree && cgroup_tree_reached_limit(c->tree)) {
+        struct usage all = {0};
+        cgroup_tree_limit_usage(c->tree, &all);
         snprintf(text, n,
                  "rank %s on %s was killed: the ranks of this host exceeded their %s (--mem; peak "
-                 "of this rank %s)",
-                 name, host, memory_limit(&c->host_limits, of, sizeof(of)), peak);
-    else
+                 "of this rank %s%s)",
+                 name, host, memory_limit(&c->host_limits, of, sizeof(of)), peak,
+                 squeezes(&all, hits, sizeof(hits)));
+    } else
         snprintf(text, n, "rank %s on %s " OOM_KILLED " (%s; its peak %s)", name, host, limit,
                  peak);
     return true;
