@@ -10,6 +10,7 @@
  *     widen           ask for every hardware thread there is; print those it has then
  *     burn SECONDS    use that much CPU time
  *     take MIB        touch that much memory, and keep it
+ *     grow MIB        the same, 20 MiB a second
  *     fork N          start N children that sleep in sessions of their own; prints how many came
  *     escape          go into the background, out of session and parent, and go on there
  *     sleep           for ever
@@ -99,6 +100,15 @@ static void take(size_t mib)
         p[i] = 1;
 }
 
+static void grow(long mib)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    for (; mib > 0; mib--) {
+        take(1);
+        nanosleep(&pause, NULL);
+    }
+}
+
 static void sleep_for_ever(void)
 {
     for (;;)
@@ -152,6 +162,8 @@ static int act(char **argv)
         burn(atof(value));
     else if (!strcmp(action, "take"))
         take((size_t)atol(value));
+    else if (!strcmp(action, "grow"))
+        grow(atol(value));
     else if (!strcmp(action, "fork"))
         start_children(atol(value));
     else if (!strcmp(action, "exit"))
@@ -159,7 +171,10 @@ static int act(char **argv)
     else
         return -1;
     fflush(stdout);
-    return !strcmp(action, "burn") || !strcmp(action, "take") || !strcmp(action, "fork") ? 2 : 1;
+    return !strcmp(action, "burn") || !strcmp(action, "take") || !strcmp(action, "grow") ||
+                   !strcmp(action, "fork")
+               ? 2
+               : 1;
 }
 
 int main(int argc, char **argv)

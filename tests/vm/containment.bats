@@ -114,9 +114,15 @@ no_cgroups() { [ -z "$(find /sys/fs/cgroup -name 'mprun.*' ! -name 'mprun.test-*
     [ "$VMRUN_CGROUP" = v1 ] || stalled=', stalled for memory [0-9.]+ s'
     grep -Eq "Resources_used: .*, memory limits hit $hits times$stalled\$" <<<"$stderr"
     run -137 --separate-stderr mprun -n 1 --mem-per-rank 48M "$PROBE" take 200
-    grep -Eq "rank 0 on .* exceeded its memory limit 48 MiB \(--mem-per-rank; peak 4.*; its limit was hit [0-9]+ times$stalled\)" <<<"$stderr"
+    grep -Eq "rank 0 on .* exceeded its memory limit 48 MiB \(--mem-per-rank; peak 4.*; the limit was hit [0-9]+ times$stalled\)" <<<"$stderr"
     [[ $stderr == *">> Job "*" exceeded resource allocation -- killed"* ]]
     no_cgroups
+}
+
+@test "v1: a step whose rank grows fast is warned near its limit, before it is ended" {
+    [ "$VMRUN_CGROUP" = v1 ] || skip "elsewhere the same samples do it: tests/system/limits.bats"
+    run -137 --separate-stderr mprun -n 1 --limit mem=200M "$PROBE" grow 300
+    [[ $stderr == *"the step is near its limit of memory: 1"*" of 200 MiB"*"the step exceeded its limit of memory: "* ]]
 }
 
 @test "^C shows the memory that the cgroup counts, and not what processes add up to" {
@@ -169,7 +175,7 @@ PLAY
     needs_memory
     run --separate-stderr mprun -n 2 --mem 64M "$PROBE" take 200
     [ "$status" -eq 137 ]
-    [[ $stderr == *"exceeded their memory limit 64"* ]]
+    grep -Eq "exceeded their memory limit 64 MiB \(--mem; peak of this rank .*iB; the limit was hit [0-9]+ times" <<<"$stderr"
     # of ranks in one cgroup, a kill explains one end: mprun itself kills the others
     run -137 --separate-stderr mprun -n 3 --oversubscribe --mem 64M --containment=step --kill-grace 1 --report-json report.json \
         sh -c '[ "$PMIX_RANK" = 0 ] && exec "$0" take 200; trap "" TERM; sleep 1000 & wait' "$PROBE"
