@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/library-socket.h"
 #include "pmix-server/tunables.h"
@@ -33,14 +34,16 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
     if (m->n_variables)
         s->given_variables = strings_unpack(m->variables, m->n_variables);
     if (!s->directory || !s->hostname || !s->step_id || (m->n_variables && !s->given_variables))
-        return error_errno(err, ENOMEM, "start the PMIx library");
+        return error_set(err, EINVAL, "start the PMIx library: a name has a NUL in it");
     if (s->directory[0] != '/' || !s->hostname[0])
         return error_set(err, EINVAL, "start the PMIx library: no directory, or no name, given");
     if (m->pmix_fd) {
         library_socket_use((int)m->pmix_fd);
         library_be_foreseeable();
     }
-    return m->simple_pmi_fd ? simple_pmi_listen(s, (int)m->simple_pmi_fd, err) : 0;
+    if (m->simple_pmi_fd)
+        simple_pmi_listen(s, (int)m->simple_pmi_fd);
+    return 0;
 }
 
 void server_add_world(struct server *s, struct world *w)
@@ -154,9 +157,7 @@ void server_tell_output(const struct server *s, const struct world *w, uint32_t 
     struct bulk_header h = {.name = {.world = w->number, .rank = rank},
                             .stream = (uint8_t)stream,
                             .time_ns = loop_wallclock_ns()};
-    uint8_t *frame = malloc(BULK_HEADER + n);
-    if (!frame)
-        return;
+    uint8_t *frame = must(malloc(BULK_HEADER + n));
     bulk_header_pack(&h, frame);
     memcpy(frame + BULK_HEADER, text, n);
     link_send_bytes(s->link, FRAME_OUTPUT, frame, BULK_HEADER + n);
@@ -190,9 +191,7 @@ void server_tell_gone(struct server *s, Mprun__RankName *name)
         send_gone(s, name);
         return;
     }
-    struct gone_item *g = calloc(1, sizeof(*g));
-    if (!g)
-        return;
+    struct gone_item *g = must(calloc(1, sizeof(*g)));
     g->item.run = gone_run;
     rank_name_pack(rank_name_unpack(name), &g->name);
     bridge_post(&s->bridge, &g->item);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
@@ -41,9 +42,7 @@ void world_destroy(struct world *w)
 static int make_nodes(struct world *w, struct placement *hosts, struct error *err)
 {
     w->here = -1;
-    w->nodes = calloc(w->nhosts, sizeof(*w->nodes));
-    if (!w->nodes)
-        return error_errno(err, ENOMEM, "nodes");
+    w->nodes = must(calloc(w->nhosts + 1, sizeof(*w->nodes)));
     for (uint32_t i = 0; i < w->nhosts; i++) {
         uint32_t node = (uint32_t)w->nnodes;
         if (!rank_set_count(&hosts[i].ranks))
@@ -84,19 +83,17 @@ static int take_app(struct world *w, const Mprun__App *a, uint32_t first, struct
         return error_set(err, EINVAL, "a program's %u ranks from %u on are not all in it", a->count,
                          first);
     struct world_app *to = &w->apps[w->napps++];
-    to->program = a->n_argv ? bytes_dup(&a->argv[0]) : strdup("");
+    to->program = a->n_argv ? bytes_dup(&a->argv[0]) : must(strdup(""));
     to->directory = bytes_dup(&a->directory);
-    if (!to->program || !to->directory ||
-        rank_set_add_block(&to->ranks, w->number, first, a->count) < 0)
-        return error_errno(err, ENOMEM, "programs");
+    if (!to->program || !to->directory)
+        return error_set(err, EINVAL, "a program's name or directory has a NUL in it");
+    must_do(rank_set_add_block(&to->ranks, w->number, first, a->count));
     return 0;
 }
 
 static int take_apps(struct world *w, const Mprun__PmiWorld *m, struct error *err)
 {
-    w->apps = calloc(m->n_apps ? m->n_apps : 1, sizeof(*w->apps));
-    if (!w->apps)
-        return error_errno(err, ENOMEM, "programs");
+    w->apps = must(calloc(m->n_apps + 1, sizeof(*w->apps)));
     for (uint32_t i = 0, next = 0; i < m->n_apps; next += m->apps[i++]->count)
         if (take_app(w, m->apps[i], next, err) < 0)
             return -1;
@@ -111,13 +108,10 @@ static int take_bindings(struct world *w, const Mprun__PmiWorld *m, struct error
     if (m->n_bound_threads != n)
         return error_set(err, EINVAL, "bindings of %zu ranks, but %u are here", m->n_bound_threads,
                          n);
-    w->bound = calloc(m->n_bound_threads, sizeof(*w->bound));
-    if (!w->bound)
-        return error_errno(err, ENOMEM, "bindings");
-    for (size_t i = 0; i < m->n_bound_threads; i++) {
-        w->bound[w->nbound++] = strdup(m->bound_threads[i]);
-        if (!w->bound[i])
-            return error_errno(err, ENOMEM, "bindings");
+    w->bound = must(calloc(m->n_bound_threads, sizeof(*w->bound)));
+    while (w->nbound < m->n_bound_threads) {
+        w->bound[w->nbound] = must(strdup(m->bound_threads[w->nbound]));
+        w->nbound++;
     }
     return 0;
 }
@@ -138,13 +132,13 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
     w->is_spawned = m->parent != NULL;
     w->parent = rank_name_unpack(m->parent);
     snprintf(w->nspace, sizeof(w->nspace), "%s", m->nspace);
-    w->directory = m->of_other_step ? strdup("") : bytes_dup(&m->directory);
+    w->directory = m->of_other_step ? must(strdup("")) : bytes_dup(&m->directory);
     if (!w->directory)
-        return error_errno(err, ENOMEM, "directory");
-    if (m->preput.len && !(w->preput = malloc(m->preput.len)))
-        return error_errno(err, ENOMEM, "pairs");
-    if (m->preput.len)
+        return error_set(err, EINVAL, "its directory has a NUL in it");
+    if (m->preput.len) {
+        w->preput = must(malloc(m->preput.len));
         memcpy(w->preput, m->preput.data, w->npreput = m->preput.len);
+    }
     if (take_placements(w, m, err) < 0 || take_apps(w, m, err) < 0)
         return -1;
     return take_bindings(w, m, err);
@@ -152,11 +146,9 @@ static int take(struct world *w, const Mprun__PmiWorld *m, struct error *err)
 
 struct world *world_create(const Mprun__PmiWorld *m, struct error *err)
 {
-    struct world *w = calloc(1, sizeof(*w));
-    if (w && take(w, m, err) == 0)
+    struct world *w = must(calloc(1, sizeof(*w)));
+    if (take(w, m, err) == 0)
         return w;
-    if (!w)
-        error_errno(err, ENOMEM, "memory");
     error_context(err, "take world %u", m->world);
     world_destroy(w);
     return NULL;
@@ -236,20 +228,15 @@ static void print_node_ranks(FILE *f, const struct world *w, uint32_t node)
         fprintf(f, "%s%u", i ? "," : "", rank_set_at(ranks, i).rank);
 }
 
-/* Returns the text that a function prints. */
+/* Returns the text that a function prints; the caller frees it. */
 static char *printed(void (*print)(FILE *f, const struct world *w, uint32_t node),
                      const struct world *w, uint32_t node)
 {
     char *text = NULL;
     size_t size;
-    FILE *f = open_memstream(&text, &size);
-    if (!f)
-        return NULL;
+    FILE *f = must(open_memstream(&text, &size));
     print(f, w, node);
-    if (fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
+    must_do(fclose(f));
     return text;
 }
 

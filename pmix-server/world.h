@@ -75,9 +75,9 @@ const struct world_app *world_app_of(const struct world *w, uint32_t rank);
 /* Adds the host of a rank, or of all ranks, to the set. -1: no such rank, or out of memory. */
 int world_add_host(const struct world *w, uint32_t rank, struct idset *hosts);
 int world_add_all_hosts(const struct world *w, struct idset *hosts);
-/* Ranks of a node, "0,1,2,8"; caller frees. NULL: out of memory. */
+/* Ranks of a node, "0,1,2,8"; caller frees. */
 char *world_node_ranks(const struct world *w, uint32_t node);
-/* The whole map in PMIx's form: "n1,n2" and "0,1;2,3". Caller frees. NULL: out of memory. */
+/* The whole map in PMIx's form: "n1,n2" and "0,1;2,3". Caller frees. */
 char *world_node_names(const struct world *w);
 char *world_rank_map(const struct world *w);
 /* The same for PMI-1: "(vector,(first node,nodes,ranks on each),...)"; when all parts are the same,

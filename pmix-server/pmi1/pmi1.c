@@ -179,12 +179,12 @@ static void end_spawn(struct connection *c)
     c->spawn = NULL;
 }
 
-static int begin_program(struct connection *c)
+static void begin_program(struct connection *c)
 {
     if (!c->spawn)
         c->spawn = spawn_request_create();
     c->in_program = true;
-    return c->spawn ? spawn_request_begin_program(c->spawn) : -1;
+    spawn_request_begin_program(c->spawn);
 }
 
 /* A line of a program: its value is all that follows, with its blanks. "spawnssofar" counts the
@@ -212,7 +212,7 @@ static bool take_spawn(struct connection *c, char *line)
         return false;
     if (begins) {
         c->spawns_left = 0;
-        rc = begin_program(c);
+        begin_program(c);
     } else if (strcmp(line, "endcmd") != 0) {
         rc = take_program_line(c, line);
     } else {

@@ -290,12 +290,11 @@ static void named(struct connection *c, const char *command, const char *thread,
 static void cmd_spawn(struct connection *c, const struct pmi_fields *m)
 {
     struct spawn_request *r = spawn_request_create();
-    int rc = r ? 0 : -1;
+    int rc = 0;
     for (size_t i = 0; rc == 0 && i < m->n; i++) {
         if (strcmp(m->list[i].name, "subcmd") == 0)
-            rc = spawn_request_begin_program(r);
-        if (rc == 0)
-            rc = spawn_request_take(r, m->list[i].name, m->list[i].value);
+            spawn_request_begin_program(r);
+        rc = spawn_request_take(r, m->list[i].name, m->list[i].value);
     }
     if (rc == 0)
         connection_spawn(c, r, thread_of(m));

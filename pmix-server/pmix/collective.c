@@ -8,6 +8,7 @@
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/idset.h"
+#include "common/must.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
@@ -102,9 +103,7 @@ static struct turn *turn_of(struct collectives *c, const uint8_t *signature, siz
     struct turn *t = find_turn(c, signature, n);
     if (t)
         return t;
-    t = calloc(1, sizeof(*t) + n);
-    if (!t)
-        return NULL;
+    t = must(calloc(1, sizeof(*t) + n));
     memcpy(t->signature, signature, n);
     t->nsignature = n;
     t->next = c->turns;
@@ -162,21 +161,14 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
 {
     size_t nhosts = idset_count(hosts);
     size_t n = 1 + c->nprocs * PARTICIPANT_SIZE + strlen(c->name);
-    AUTO_FREE uint8_t *signature = malloc(n);
-    AUTO_FREE uint32_t *list = calloc(nhosts, sizeof(*list));
-    if (signature)
-        write_signature(c, p, signature);
-    struct turn *t = signature && list ? turn_of(&s->collectives, signature, n) : NULL;
-    if (!t || !buffer_reserve(&t->waiting, sizeof(uint64_t))) {
-        asker_answer(&c->asker, PMIX_ERR_NOMEM, NULL, 0);
-        return;
-    }
+    AUTO_FREE uint8_t *signature = must(malloc(n));
+    AUTO_FREE uint32_t *list = must(calloc(nhosts + 1, sizeof(*list)));
+    write_signature(c, p, signature);
+    struct turn *t = turn_of(&s->collectives, signature, n);
     uint64_t id = requests_add(&s->requests, &c->asker, c->seconds);
-    if (!id)
-        return;
     Mprun__Collect m = MPRUN__COLLECT__INIT;
     Mprun__Collect__Part part = MPRUN__COLLECT__PART__INIT, *parts[] = {&part};
-    buffer_append(&t->waiting, &id, sizeof(id)); /* there is room */
+    must_do(buffer_append(&t->waiting, &id, sizeof(id)));
     m.turn = t->used++;
     m.crosses = crosses;
     m.signature = (ProtobufCBinaryData){n, signature};
@@ -195,12 +187,12 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
 static void take_part(struct server *s, struct collective_item *c)
 {
     struct idset hosts = {.words = NULL};
-    AUTO_FREE struct participant *p = calloc(c->nprocs ? c->nprocs : 1, sizeof(*p));
-    bool ok = p != NULL, crosses = false;
+    AUTO_FREE struct participant *p = must(calloc(c->nprocs + 1, sizeof(*p)));
+    bool ok = true, crosses = false;
     for (size_t i = 0; ok && i < c->nprocs; i++)
         ok = add_participant(s, &c->procs[i], &p[i], &hosts, &crosses) == 0;
     if (!ok)
-        asker_answer(&c->asker, p ? PMIX_ERR_NOT_FOUND : PMIX_ERR_NOMEM, NULL, 0);
+        asker_answer(&c->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
     else if (crosses && is_group(c->kind)) /* each step numbers its own */
         asker_answer(&c->asker, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
     else if (idset_count(&hosts) < 2 && !c->name[0] && !crosses)
@@ -271,9 +263,7 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
     if (is_group(call->kind) &&
         (!call->name || !*call->name || strlen(call->name) > GROUP_NAME_MAX))
         return PMIX_ERR_BAD_PARAM;
-    struct collective_item *c = malloc(sizeof(*c) + nprocs_size + call->ndata);
-    if (!c)
-        return PMIX_ERR_NOMEM;
+    struct collective_item *c = must(malloc(sizeof(*c) + nprocs_size + call->ndata));
     *c = (struct collective_item){.item.run = collective_run,
                                   .server = s,
                                   .kind = call->kind,

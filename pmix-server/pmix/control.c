@@ -12,6 +12,7 @@
 #include <pmix.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
@@ -53,11 +54,9 @@ static void order_run(struct bridge_item *item, struct server *s)
 {
     struct order *o = (struct order *)item;
     const struct world *w = world_by_nspace(s->worlds, o->from.nspace);
-    AUTO_FREE Mprun__RankName *names = calloc(o->nprocs, sizeof(*names));
-    AUTO_FREE Mprun__RankName **list = calloc(o->nprocs, sizeof(*list));
-    pmix_status_t status = !names || !list     ? PMIX_ERR_NOMEM
-                           : o->is_abort && !w ? PMIX_ERR_NOT_FOUND
-                                               : PMIX_SUCCESS;
+    AUTO_FREE Mprun__RankName *names = must(calloc(o->nprocs, sizeof(*names)));
+    AUTO_FREE Mprun__RankName **list = must(calloc(o->nprocs, sizeof(*list)));
+    pmix_status_t status = o->is_abort && !w ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
     for (size_t i = 0; status == PMIX_SUCCESS && i < o->nprocs; i++) {
         list[i] = &names[i];
         if (!pack_name(s, &o->procs[i], &names[i]))
@@ -74,9 +73,7 @@ static void order_run(struct bridge_item *item, struct server *s)
 /* Without ranks all of the asker's world are meant. */
 static struct order *order_create(const pmix_proc_t *from, const pmix_proc_t *procs, size_t n)
 {
-    struct order *o = calloc(1, sizeof(*o) + (n + 1) * sizeof(*procs));
-    if (!o)
-        return NULL;
+    struct order *o = must(calloc(1, sizeof(*o) + (n + 1) * sizeof(*procs)));
     o->item.run = order_run;
     o->from = *from;
     o->nprocs = n ? n : 1;
@@ -92,8 +89,6 @@ pmix_status_t abort_some_upcall(struct server *s, const pmix_proc_t *from, int c
                                 const struct asker *asker)
 {
     struct order *o = order_create(from, procs, n);
-    if (!o)
-        return PMIX_ERR_NOMEM;
     o->is_abort = true;
     o->code = code;
     strncpy(o->text, text, sizeof(o->text) - 1);
@@ -138,7 +133,7 @@ pmix_status_t control_upcall(struct server *s, const pmix_proc_t *from, const pm
                              const struct asker *asker)
 {
     struct order *o = order_create(from, procs, n);
-    pmix_status_t rc = o ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    pmix_status_t rc = PMIX_SUCCESS;
     for (size_t i = 0; rc == PMIX_SUCCESS && i < ninfo; i++)
         rc = take_directive(o, &info[i]);
     if (!ninfo)

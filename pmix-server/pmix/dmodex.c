@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 
@@ -66,17 +67,14 @@ static void want_run(struct bridge_item *item, struct server *s)
     Mprun__ModexRequest m = MPRUN__MODEX_REQUEST__INIT;
     m.id = requests_add(&s->requests, &q->asker, q->seconds);
     m.name = &name;
-    if (m.id)
-        link_send(s->link, FRAME_MODEX_REQUEST, &m.base);
+    link_send(s->link, FRAME_MODEX_REQUEST, &m.base);
     free(q);
 }
 
 pmix_status_t dmodex_upcall(struct server *s, const pmix_proc_t *proc, const pmix_info_t *info,
                             size_t ninfo, const struct asker *asker)
 {
-    struct want_item *q = calloc(1, sizeof(*q));
-    if (!q)
-        return PMIX_ERR_NOMEM;
+    struct want_item *q = must(malloc(sizeof(*q)));
     *q = (struct want_item){.item.run = want_run,
                             .proc = *proc,
                             .seconds = asker_timeout(info, ninfo),
@@ -112,9 +110,7 @@ static void found_run(struct bridge_item *item, struct server *s)
 static void found(pmix_status_t status, char *data, size_t n, void *cbdata)
 {
     struct serve *serve = cbdata;
-    struct found_item *f = malloc(sizeof(*f) + n);
-    if (!f) /* the asker's own time limit has to end this */
-        return;
+    struct found_item *f = must(malloc(sizeof(*f) + n));
     f->item.run = found_run;
     f->serve = *serve;
     f->status = status;
@@ -133,11 +129,7 @@ void dmodex_serve(struct server *s, const Mprun__ModexRequest *m)
         send_reply(&asked, PMIX_ERR_NOT_FOUND, NULL, 0);
         return;
     }
-    struct serve *serve = malloc(sizeof(*serve));
-    if (!serve) {
-        send_reply(&asked, PMIX_ERR_NOMEM, NULL, 0);
-        return;
-    }
+    struct serve *serve = must(malloc(sizeof(*serve)));
     *serve = asked;
     pmix_proc_t proc;
     PMIX_LOAD_PROCID(&proc, w->nspace, m->name->rank);

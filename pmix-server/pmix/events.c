@@ -13,6 +13,7 @@
 #include <pmix.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
@@ -67,8 +68,8 @@ static pmix_status_t pass_on(struct server *s, const struct event *e, bool is_al
     pmix_status_t rc = pack(&packed, e);
     if (rc == PMIX_SUCCESS && packed.bytes_used > EVENT_MAX)
         rc = PMIX_ERR_BAD_PARAM;
-    struct event_item *item = rc == PMIX_SUCCESS ? malloc(sizeof(*item) + packed.bytes_used) : NULL;
-    if (item) {
+    if (rc == PMIX_SUCCESS) {
+        struct event_item *item = must(malloc(sizeof(*item) + packed.bytes_used));
         item->item.run = event_run;
         item->is_alert = is_alert;
         item->source = e->source;
@@ -76,8 +77,6 @@ static pmix_status_t pass_on(struct server *s, const struct event *e, bool is_al
         memcpy(item->bytes, packed.base_ptr, item->n);
         bridge_post(&s->bridge, &item->item);
         rc = PMIX_OPERATION_SUCCEEDED;
-    } else if (rc == PMIX_SUCCESS) {
-        rc = PMIX_ERR_NOMEM;
     }
     PMIX_DATA_BUFFER_DESTRUCT(&packed);
     return rc;
@@ -150,8 +149,7 @@ static pmix_status_t unpack(pmix_data_buffer_t *from, struct event *e)
     if (n > EVENT_MAX / sizeof(uint64_t)) /* more than its bytes can be */
         return PMIX_ERR_BAD_PARAM;
     PMIX_INFO_CREATE(e->info, n);
-    if (!e->info)
-        return PMIX_ERR_NOMEM;
+    must(e->info);
     e->ninfo = n;
     int32_t count = (int32_t)n;
     return PMIx_Data_unpack(NULL, from, e->info, &count, PMIX_INFO);
@@ -164,17 +162,12 @@ static void notified(pmix_status_t status, void *cbdata)
 
 void event_other_ended(const char *nspace)
 {
-    struct event *e = calloc(1, sizeof(*e));
+    struct event *e = must(calloc(1, sizeof(*e)));
     bool yes = true;
-    if (!e)
-        return;
     e->code = PMIX_EVENT_JOB_END;
     PMIX_LOAD_PROCID(&e->source, nspace, PMIX_RANK_WILDCARD);
     PMIX_INFO_CREATE(e->info, 2);
-    if (!e->info) {
-        free(e);
-        return;
-    }
+    must(e->info);
     e->ninfo = 2;
     PMIX_INFO_LOAD(&e->info[0], PMIX_EVENT_AFFECTED_PROC, &e->source, PMIX_PROC);
     PMIX_INFO_LOAD(&e->info[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL); /* MPI would abort */
@@ -189,9 +182,7 @@ void event_take(struct server *s, const Mprun__PmiEvent *m)
     pmix_data_buffer_t packed;
     if (!s->worlds || m->from_host == s->worlds->own_host || m->event.len > EVENT_MAX)
         return;
-    struct event *e = calloc(1, sizeof(*e));
-    if (!e)
-        return;
+    struct event *e = must(calloc(1, sizeof(*e)));
     PMIX_DATA_BUFFER_CONSTRUCT(&packed);
     pmix_status_t rc = PMIx_Data_embed(&packed, &bytes);
     if (rc == PMIX_SUCCESS)

@@ -8,6 +8,7 @@
 
 #include <pmix.h>
 
+#include "common/must.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/server.h"
 
@@ -48,9 +49,7 @@ pmix_status_t group_upcall(struct server *s, pmix_group_operation_t op, const ch
                            const pmix_proc_t *procs, size_t nprocs, const pmix_info_t *info,
                            size_t ninfo, pmix_info_cbfunc_t cbfunc, void *cbdata)
 {
-    struct group_call *g = calloc(1, sizeof(*g));
-    if (!g)
-        return PMIX_ERR_NOMEM;
+    struct group_call *g = must(calloc(1, sizeof(*g)));
     *g = (struct group_call){.server = s, .cbfunc = cbfunc, .cbdata = cbdata};
     struct collective_call call = {.kind = op == PMIX_GROUP_CONSTRUCT ? COLLECTIVE_GROUP
                                                                       : COLLECTIVE_GROUP_END,

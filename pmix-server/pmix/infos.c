@@ -8,6 +8,8 @@
 
 #include <pmix.h>
 
+#include "common/must.h"
+
 void infos_free(struct infos *i)
 {
     for (size_t k = 0; k < i->n; k++) {
@@ -25,14 +27,8 @@ static pmix_info_t *infos_next(struct infos *i, const char *key)
     if (i->status != PMIX_SUCCESS)
         return NULL;
     if (i->n == i->cap) {
-        size_t cap = i->cap ? i->cap * 2 : 16;
-        pmix_info_t *v = realloc(i->v, cap * sizeof(*v));
-        if (!v) {
-            i->status = PMIX_ERR_NOMEM;
-            return NULL;
-        }
-        i->v = v;
-        i->cap = cap;
+        i->cap = i->cap ? i->cap * 2 : 16;
+        i->v = must(realloc(i->v, i->cap * sizeof(*i->v)));
     }
     pmix_info_t *info = &i->v[i->n];
     PMIX_INFO_CONSTRUCT(info);
@@ -78,15 +74,14 @@ void infos_true(struct infos *i, const char *key)
 
 void infos_array(struct infos *i, const char *key, struct infos *sub)
 {
-    pmix_data_array_t *array = calloc(1, sizeof(*array));
-    pmix_info_t *info = array && sub->status == PMIX_SUCCESS ? infos_next(i, key) : NULL;
+    pmix_info_t *info = sub->status == PMIX_SUCCESS ? infos_next(i, key) : NULL;
     if (!info) {
         if (i->status == PMIX_SUCCESS)
-            i->status = array ? sub->status : PMIX_ERR_NOMEM;
-        free(array);
+            i->status = sub->status;
         infos_free(sub);
         return;
     }
+    pmix_data_array_t *array = must(malloc(sizeof(*array)));
     *array = (pmix_data_array_t){.type = PMIX_INFO, .size = sub->n, .array = sub->v};
     info->value.type = PMIX_DATA_ARRAY;
     info->value.data.darray = array;
@@ -97,15 +92,11 @@ void infos_array(struct infos *i, const char *key, struct infos *sub)
 void infos_elements(struct infos *i, const char *key, void *elements, size_t n,
                     pmix_data_type_t type)
 {
-    pmix_data_array_t *array = malloc(sizeof(*array));
-    pmix_info_t *info = array ? infos_next(i, key) : NULL;
-    if (array)
-        *array = (pmix_data_array_t){.type = type, .size = n, .array = elements};
+    pmix_data_array_t *array = must(malloc(sizeof(*array)));
+    pmix_info_t *info = infos_next(i, key);
+    *array = (pmix_data_array_t){.type = type, .size = n, .array = elements};
     if (!info) {
-        if (array)
-            PMIX_DATA_ARRAY_FREE(array);
-        if (i->status == PMIX_SUCCESS)
-            i->status = PMIX_ERR_NOMEM;
+        PMIX_DATA_ARRAY_FREE(array);
         return;
     }
     info->value.type = PMIX_DATA_ARRAY;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
@@ -26,9 +27,7 @@ static void wanted_run(struct bridge_item *item, struct server *s)
 
 pmix_status_t iof_pull_upcall(struct server *s)
 {
-    struct bridge_item *item = calloc(1, sizeof(*item));
-    if (!item)
-        return PMIX_ERR_NOMEM;
+    struct bridge_item *item = must(calloc(1, sizeof(*item)));
     item->run = wanted_run;
     bridge_post(&s->bridge, item);
     return PMIX_OPERATION_SUCCEEDED;
@@ -88,7 +87,7 @@ int iof_take(struct server *s, const uint8_t *payload, size_t n)
         return -1;
     n -= BULK_HEADER;
     const struct world *w = world_by_number(s->worlds, h.name.world);
-    struct delivery *d = w && has_room() ? malloc(sizeof(*d) + n) : NULL;
+    struct delivery *d = w && has_room() ? must(malloc(sizeof(*d) + n)) : NULL;
     if (!d) {
         tell_taken(s, h.stream, n);
         return 0;

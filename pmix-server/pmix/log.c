@@ -10,6 +10,7 @@
 #include <pmix.h>
 
 #include "common/buffer.h"
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 
@@ -50,15 +51,14 @@ static pmix_status_t take_data(struct log_item *l, const pmix_info_t *i)
     size_t n = strlen(i->value.data.string);
     if (buffer_len(to) + n > BULK_DATA_MAX)
         return PMIX_ERR_OUT_OF_RESOURCE;
-    return buffer_append(to, i->value.data.string, n) < 0 ? PMIX_ERR_NOMEM : PMIX_SUCCESS;
+    must_do(buffer_append(to, i->value.data.string, n));
+    return PMIX_SUCCESS;
 }
 
 void log_upcall(struct server *s, const pmix_proc_t *from, const pmix_info_t *data, size_t ndata,
                 const struct asker *asker)
 {
-    struct log_item *l = calloc(1, sizeof(*l));
-    if (!l)
-        return;
+    struct log_item *l = must(calloc(1, sizeof(*l)));
     *l = (struct log_item){.item.run = log_run, .from = *from, .asker = *asker};
     for (size_t i = 0; l->status == PMIX_SUCCESS && i < ndata; i++)
         l->status = take_data(l, &data[i]);

@@ -19,7 +19,7 @@ static void add_map(struct infos *to, const char *key, const char *text,
                     pmix_status_t (*generate)(const char *, char **))
 {
     AUTO_FREE char *regex = NULL;
-    pmix_status_t rc = text ? generate(text, &regex) : PMIX_ERR_NOMEM;
+    pmix_status_t rc = generate(text, &regex);
     if (rc == PMIX_SUCCESS)
         infos_add(to, key, regex, PMIX_REGEX);
     else if (to->status == PMIX_SUCCESS)
@@ -42,10 +42,7 @@ static void add_peers(const struct world *w, uint32_t node, struct infos *to)
     infos_u32(to, PMIX_LOCAL_SIZE, rank_set_count(ranks));
     infos_u32(to, PMIX_NODE_SIZE, rank_set_count(ranks));
     infos_rank(to, PMIX_LOCALLDR, rank_set_at(ranks, 0).rank);
-    if (peers)
-        infos_string(to, PMIX_LOCAL_PEERS, peers);
-    else if (to->status == PMIX_SUCCESS)
-        to->status = PMIX_ERR_NOMEM;
+    infos_string(to, PMIX_LOCAL_PEERS, peers);
 }
 
 static void add_node(const struct world *w, uint32_t node, struct infos *to)

@@ -16,7 +16,9 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/path.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "model/step.h"
 #include "pmix-server/pmix/infos.h"
@@ -32,19 +34,13 @@ static int session_directory(const struct server *s, const struct world *w, char
                              struct error *err)
 {
     const struct rank_set *here = world_local_ranks(w);
-    AUTO_FREE char *path = NULL;
-    int n = w->directory[0] ? asprintf(&path, "%s", w->directory)
-                            : asprintf(&path, "%s/world-%u", s->directory, w->number);
-    if (n < 0) {
-        path = NULL;
-        return error_errno(err, ENOMEM, "make a session directory");
-    }
+    AUTO_FREE char *path =
+        must(w->directory[0] ? strdup(w->directory)
+                             : text_format("%s/world-%u", s->directory, w->number));
     if (mkdir(path, 0700) < 0 && errno != EEXIST)
         return error_errno(err, errno, "make the session directory '%s'", path);
     for (uint32_t i = 0; i < rank_set_count(here); i++) {
-        AUTO_FREE char *own = NULL;
-        if (asprintf(&own, "%s/%u", path, rank_set_at(here, i).rank) < 0)
-            return error_errno(err, ENOMEM, "make a session directory");
+        AUTO_FREE char *own = must(text_format("%s/%u", path, rank_set_at(here, i).rank));
         if (mkdir(own, 0700) < 0 && errno != EEXIST)
             return error_errno(err, errno, "make the session directory '%s'", own);
     }
@@ -58,11 +54,9 @@ static int send_ready(struct server *s, const struct world *w, char **env, struc
 {
     AUTO_FREE const char **list = variables_of_ranks(env);
     size_t n = 0;
-    while (list && list[n])
+    while (list[n])
         n++;
-    AUTO_FREE ProtobufCBinaryData *all = calloc(n + 1, sizeof(*all));
-    if (!list || !all)
-        return error_errno(err, ENOMEM, "make the environment of world %u", w->number);
+    AUTO_FREE ProtobufCBinaryData *all = must(calloc(n + 1, sizeof(*all)));
     if (env && s->given_variables && variables_compare(s->given_variables, list, err) < 0)
         return -1;
     words_free(s->given_variables);
@@ -158,9 +152,7 @@ static int register_world(struct server *s, struct world *w, struct error *err)
     pmix_nspace_t nspace;
     if (!world_is_other(w) && session_directory(s, w, &nsdir, err) < 0)
         return -1;
-    struct registration *r = calloc(1, sizeof(*r));
-    if (!r)
-        return error_errno(err, ENOMEM, "register world %u", w->number);
+    struct registration *r = must(calloc(1, sizeof(*r)));
     r->item.run = registration_run;
     r->server = s;
     r->world = w;

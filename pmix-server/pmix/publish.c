@@ -10,6 +10,7 @@
 #include <pmix.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
@@ -44,51 +45,35 @@ static void call_run(struct bridge_item *item, struct server *s)
     rank_name_pack((struct rank_name){.world = w->number, .rank = c->proc.rank}, &from);
     c->request->id = requests_add(&s->requests, &c->asker, 0); /* mprun has the time limit */
     c->request->from = &from;
-    if (c->request->id)
-        link_send(s->link, FRAME_NAME_REQUEST, &c->request->base);
+    link_send(s->link, FRAME_NAME_REQUEST, &c->request->base);
     c->request->from = NULL;
     call_destroy(c);
 }
 
 /* ---- requests: in the library's thread ------------------------------------------------------- */
 
-/* NULL: out of memory. */
 static struct call *call_create(const pmix_proc_t *proc, enum name_request what, size_t nnames,
                                 const struct asker *asker)
 {
-    struct call *c = calloc(1, sizeof(*c));
-    if (!c)
-        return NULL;
+    struct call *c = must(calloc(1, sizeof(*c)));
     c->item.run = call_run;
     c->proc = *proc;
     c->asker = *asker;
-    c->request = malloc(sizeof(*c->request));
-    if (!c->request) {
-        call_destroy(c);
-        return NULL;
-    }
+    c->request = must(malloc(sizeof(*c->request)));
     mprun__name_request__init(c->request);
     c->request->what = what;
-    c->request->names = calloc(nnames + 1, sizeof(*c->request->names));
-    if (c->request->names)
-        return c;
-    call_destroy(c);
-    return NULL;
+    c->request->names = must(calloc(nnames + 1, sizeof(*c->request->names)));
+    return c;
 }
 
 /* Adds a name; takes the bytes of its value. */
-static pmix_status_t add_name(struct call *c, const char *key, void *value, size_t nvalue)
+static void add_name(struct call *c, const char *key, void *value, size_t nvalue)
 {
-    Mprun__Name *name = malloc(sizeof(*name));
-    if (name) {
-        mprun__name__init(name);
-        name->value = (ProtobufCBinaryData){nvalue, value};
-        name->key = strdup(key);
-        c->request->names[c->request->n_names++] = name;
-    } else {
-        free(value);
-    }
-    return name && name->key ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+    Mprun__Name *name = must(malloc(sizeof(*name)));
+    mprun__name__init(name);
+    name->value = (ProtobufCBinaryData){nvalue, value};
+    name->key = must(strdup(key));
+    c->request->names[c->request->n_names++] = name;
 }
 
 static pmix_status_t add_value(struct call *c, const pmix_info_t *info)
@@ -101,7 +86,7 @@ static pmix_status_t add_value(struct call *c, const pmix_info_t *info)
     if (rc == PMIX_SUCCESS)
         rc = PMIx_Data_unload(&packed, &bytes);
     if (rc == PMIX_SUCCESS)
-        rc = add_name(c, info->key, bytes.bytes, bytes.size);
+        add_name(c, info->key, bytes.bytes, bytes.size);
     PMIX_DATA_BUFFER_DESTRUCT(&packed);
     return rc;
 }
@@ -170,14 +155,13 @@ pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pm
 {
     const struct asker asker = {.op = cbfunc, .cbdata = cbdata};
     struct call *c = call_create(proc, NAME_PUBLISH, ninfo, &asker);
-    pmix_status_t rc = c ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
-    if (c)
-        c->request->life = NAME_LIFE_WORLD;
+    pmix_status_t rc = PMIX_SUCCESS;
+    c->request->life = NAME_LIFE_WORLD;
     for (size_t i = 0; rc == PMIX_SUCCESS && i < ninfo; i++)
         rc = take_publish(c, &info[i]);
     if (rc == PMIX_SUCCESS)
         bridge_post(&s->bridge, &c->item);
-    else if (c)
+    else
         call_destroy(c);
     return rc;
 }
@@ -193,12 +177,10 @@ static uint32_t wanted_values(const pmix_info_t *info, size_t nkeys)
     return (uint32_t)nkeys;
 }
 
-static pmix_status_t add_keys(struct call *c, char **keys)
+static void add_keys(struct call *c, char **keys)
 {
-    pmix_status_t rc = PMIX_SUCCESS;
-    for (size_t i = 0; rc == PMIX_SUCCESS && keys && keys[i]; i++)
-        rc = add_name(c, keys[i], NULL, 0);
-    return rc;
+    for (size_t i = 0; keys && keys[i]; i++)
+        add_name(c, keys[i], NULL, 0);
 }
 
 static size_t count_keys(char **keys)
@@ -218,11 +200,7 @@ pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **ke
     if (!n)
         return PMIX_ERR_BAD_PARAM;
     struct call *c = call_create(proc, NAME_LOOKUP, n, &asker);
-    if (!c || add_keys(c, keys) != PMIX_SUCCESS) {
-        if (c)
-            call_destroy(c);
-        return PMIX_ERR_NOMEM;
-    }
+    add_keys(c, keys);
     c->request->seconds = (uint32_t)asker_timeout(info, ninfo);
     for (size_t i = 0; i < ninfo; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_WAIT))
@@ -236,11 +214,7 @@ pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char *
 {
     const struct asker asker = {.op = cbfunc, .cbdata = cbdata};
     struct call *c = call_create(proc, NAME_UNPUBLISH, count_keys(keys), &asker);
-    if (!c || add_keys(c, keys) != PMIX_SUCCESS) {
-        if (c)
-            call_destroy(c);
-        return PMIX_ERR_NOMEM;
-    }
+    add_keys(c, keys);
     bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }
@@ -260,8 +234,7 @@ void publish_ask_world(struct server *s, struct rank_name from, const char *nspa
     m.n_names = 1;
     m.names = names;
     m.id = requests_add(&s->requests, asker, 0);
-    if (m.id)
-        link_send(s->link, FRAME_NAME_REQUEST, &m.base);
+    link_send(s->link, FRAME_NAME_REQUEST, &m.base);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -291,11 +264,9 @@ static bool unpack_name(const struct server *s, const Mprun__Name *m, pmix_pdata
     const struct world *w = m->owner ? world_by_number(s->worlds, m->owner->world) : NULL;
     const char *nspace = m->nspace[0] ? m->nspace : w ? w->nspace : "";
     pmix_data_buffer_t packed;
-    pmix_byte_object_t bytes = {.size = m->value.len, .bytes = malloc(m->value.len + 1)};
+    pmix_byte_object_t bytes = {.size = m->value.len, .bytes = must(malloc(m->value.len + 1))};
     int32_t one = 1;
     PMIX_PDATA_CONSTRUCT(to);
-    if (!bytes.bytes)
-        return false;
     if (m->value.len)
         memcpy(bytes.bytes, m->value.data, m->value.len);
     PMIX_DATA_BUFFER_CONSTRUCT(&packed);
@@ -309,14 +280,14 @@ static bool unpack_name(const struct server *s, const Mprun__Name *m, pmix_pdata
 
 static void answer_lookup(const struct server *s, const struct asker *to, const Mprun__NameReply *m)
 {
-    AUTO_FREE pmix_pdata_t *found = calloc(m->n_names + 1, sizeof(*found));
-    pmix_status_t status = found ? status_of(m->status) : PMIX_ERR_NOMEM;
+    AUTO_FREE pmix_pdata_t *found = must(calloc(m->n_names + 1, sizeof(*found)));
+    pmix_status_t status = status_of(m->status);
     size_t n = 0;
-    for (size_t i = 0; found && i < m->n_names; i++)
+    for (size_t i = 0; i < m->n_names; i++)
         if (unpack_name(s, m->names[i], &found[n]))
             n++;
     if (n < m->n_names)
-        status = n ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_NOMEM;
+        status = n ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_UNPACK_FAILURE;
     to->lookup(status, n ? found : NULL, n, to->cbdata);
     for (size_t i = 0; i < n; i++)
         PMIX_PDATA_DESTRUCT(&found[i]);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 #include "wire/messages/frame.h"
@@ -36,14 +37,13 @@ static bool pack_names(const struct server *s, const struct push *p, Mprun__Rank
 static void push_run(struct bridge_item *item, struct server *s)
 {
     struct push *p = (struct push *)item;
-    AUTO_FREE Mprun__RankName *names = calloc(p->nprocs + 1, sizeof(*names));
-    AUTO_FREE Mprun__RankName **list = calloc(p->nprocs + 1, sizeof(*list));
+    AUTO_FREE Mprun__RankName *names = must(calloc(p->nprocs + 1, sizeof(*names)));
+    AUTO_FREE Mprun__RankName **list = must(calloc(p->nprocs + 1, sizeof(*list)));
     Mprun__InputPush m = MPRUN__INPUT_PUSH__INIT;
-    if (!names || !list)
-        asker_answer(&p->asker, PMIX_ERR_NOMEM, NULL, 0);
-    else if (!pack_names(s, p, names, list))
+    if (!pack_names(s, p, names, list)) {
         asker_answer(&p->asker, PMIX_ERR_NOT_FOUND, NULL, 0);
-    else if ((m.id = requests_add(&s->requests, &p->asker, 0))) {
+    } else {
+        m.id = requests_add(&s->requests, &p->asker, 0);
         m.n_ranks = p->nprocs;
         m.ranks = list;
         m.data = (ProtobufCBinaryData){p->n, (uint8_t *)&p->procs[p->nprocs]};
@@ -59,9 +59,7 @@ pmix_status_t push_upcall(struct server *s, const pmix_proc_t *procs, size_t npr
     size_t n = bytes ? bytes->size : 0, nnames = nprocs * sizeof(*procs);
     if (nprocs == 0 || n > INPUT_PUSH_MAX)
         return PMIX_ERR_BAD_PARAM;
-    struct push *p = malloc(sizeof(*p) + nnames + n);
-    if (!p)
-        return PMIX_ERR_NOMEM;
+    struct push *p = must(malloc(sizeof(*p) + nnames + n));
     *p = (struct push){.item.run = push_run, .asker = *asker, .nprocs = nprocs, .n = n};
     memcpy(p->procs, procs, nnames);
     if (n)

@@ -14,6 +14,8 @@
 #include <pmix.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
+#include "common/text.h"
 #include "model/rank-end.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/server.h"
@@ -67,32 +69,20 @@ static const struct {
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* Appends a word to a list with commas. -1: out of memory. */
-static int add_word(char **list, const char *word)
+/* Appends a word to a list with commas. */
+static void add_word(char **list, const char *word)
 {
-    char *longer = NULL;
-    if (asprintf(&longer, "%s%s%s", *list ? *list : "", *list ? "," : "", word) < 0)
-        return -1;
+    char *longer = must(text_format("%s%s%s", *list ? *list : "", *list ? "," : "", word));
     free(*list);
     *list = longer;
-    return 0;
-}
-
-static void add_list(struct infos *to, const char *key, const char *list)
-{
-    if (list)
-        infos_string(to, key, list);
-    else if (to->status == PMIX_SUCCESS)
-        to->status = PMIX_ERR_NOMEM;
 }
 
 static void add_namespaces(struct infos *to, const struct world *worlds)
 {
     AUTO_FREE char *list = NULL;
     for (const struct world *w = worlds; w; w = w->next)
-        if (add_word(&list, w->nspace) < 0)
-            to->status = PMIX_ERR_NOMEM;
-    add_list(to, PMIX_QUERY_NAMESPACES, list);
+        add_word(&list, w->nspace);
+    infos_string(to, PMIX_QUERY_NAMESPACES, list ? list : "");
 }
 
 /* The program is that of the world's first ranks. */
@@ -111,13 +101,13 @@ static void add_namespace_infos(struct infos *to, const struct world *worlds)
 static void add_keys(struct infos *to)
 {
     AUTO_FREE char *list = NULL;
-    int rc = add_word(&list, PMIX_QUERY_NAMESPACES
-                      "," PMIX_QUERY_NAMESPACE_INFO "," PMIX_QUERY_SUPPORTED_KEYS
-                      "," PMIX_QUERY_PROC_TABLE "," PMIX_QUERY_LOCAL_PROC_TABLE
-                      "," PMIX_QUERY_MEMORY_USAGE "," KEY_CPU "," KEY_MEMORY "," KEY_PROCESSES);
-    for (size_t i = 0; rc == 0 && i < NUMBERS; i++)
-        rc = add_word(&list, numbers[i].key);
-    add_list(to, PMIX_QUERY_SUPPORTED_KEYS, rc == 0 ? list : NULL);
+    add_word(&list, PMIX_QUERY_NAMESPACES
+             "," PMIX_QUERY_NAMESPACE_INFO "," PMIX_QUERY_SUPPORTED_KEYS "," PMIX_QUERY_PROC_TABLE
+             "," PMIX_QUERY_LOCAL_PROC_TABLE "," PMIX_QUERY_MEMORY_USAGE "," KEY_CPU "," KEY_MEMORY
+             "," KEY_PROCESSES);
+    for (size_t i = 0; i < NUMBERS; i++)
+        add_word(&list, numbers[i].key);
+    infos_string(to, PMIX_QUERY_SUPPORTED_KEYS, list);
 }
 
 /* w: the world that is asked about; NULL: there is no such world. */
@@ -167,16 +157,13 @@ static bool is_table(const char *key)
     return !strcmp(key, PMIX_QUERY_PROC_TABLE) || !strcmp(key, PMIX_QUERY_LOCAL_PROC_TABLE);
 }
 
-/* False: out of memory; there is no table then. */
-static bool ask_table(struct server *s, struct query_item *q, const struct world *w)
+static void ask_table(struct server *s, struct query_item *q, const struct world *w)
 {
     struct asker asker = {.cbdata = q};
     Mprun__RankTable m = MPRUN__RANK_TABLE__INIT;
     m.id = requests_add(&s->requests, &asker, 0);
     m.world = w->number;
-    if (m.id)
-        link_send(s->link, FRAME_RANK_TABLE, &m.base);
-    return m.id;
+    link_send(s->link, FRAME_RANK_TABLE, &m.base);
 }
 
 static pmix_proc_state_t state_of(uint64_t pid, uint32_t end)
@@ -219,12 +206,10 @@ static void add_table(struct infos *to, const char *key, const struct world *w,
     if (m->n_pids != w->nranks || m->n_ends != w->nranks || m->n_codes != w->nranks)
         return;
     PMIX_PROC_INFO_CREATE(all, n + 1);
-    for (uint32_t i = 0; all && i < n; i++)
+    must(all);
+    for (uint32_t i = 0; i < n; i++)
         fill_process(w, is_local ? rank_set_at(world_local_ranks(w), i).rank : i, m, &all[i]);
-    if (all)
-        infos_elements(to, key, all, n, PMIX_PROC_INFO);
-    else
-        to->status = PMIX_ERR_NOMEM;
+    infos_elements(to, key, all, n, PMIX_PROC_INFO);
 }
 
 /* ---- what all ranks use ---------------------------------------------------------------------- */
@@ -235,15 +220,12 @@ static bool is_usage(const char *key)
            !strcmp(key, PMIX_QUERY_MEMORY_USAGE);
 }
 
-/* False: out of memory; there are no figures then. */
-static bool ask_usage(struct server *s, struct query_item *q)
+static void ask_usage(struct server *s, struct query_item *q)
 {
     struct asker asker = {.cbdata = q};
     Mprun__HostsUsage m = MPRUN__HOSTS_USAGE__INIT;
     m.id = requests_add(&s->requests, &asker, 0);
-    if (m.id)
-        link_send(s->link, FRAME_HOSTS_USAGE, &m.base);
-    return m.id;
+    link_send(s->link, FRAME_HOSTS_USAGE, &m.base);
 }
 
 static bool is_asked_of_all_hosts(const pmix_query_t *q)
@@ -300,12 +282,15 @@ static void go_on(struct query_item *q, struct server *s)
         while (keys && keys[q->key]) {
             const char *key = keys[q->key++];
             q->wanted++;
-            if (is_usage(key) && ask_usage(s, q))
+            if (is_usage(key)) {
+                ask_usage(s, q);
                 return;
-            if (!is_table(key))
-                answer_key(&q->answer, key, w, s->worlds);
-            else if (w && ask_table(s, q, w))
+            }
+            if (is_table(key) && w) {
+                ask_table(s, q, w);
                 return;
+            }
+            answer_key(&q->answer, key, w, s->worlds);
         }
     }
     finish(q);
@@ -344,9 +329,7 @@ void query_take_usage(struct server *s, const Mprun__HostsUsage *m)
 pmix_status_t query_upcall(struct server *s, pmix_query_t *queries, size_t n,
                            pmix_info_cbfunc_t cbfunc, void *cbdata)
 {
-    struct query_item *q = calloc(1, sizeof(*q));
-    if (!q)
-        return PMIX_ERR_NOMEM;
+    struct query_item *q = must(malloc(sizeof(*q)));
     *q = (struct query_item){.item.run = query_run,
                              .queries = queries,
                              .nqueries = n,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
+
 struct request {
     TAILQ_ENTRY(request) link;
     struct requests *all;
@@ -33,11 +35,7 @@ void asker_answer(const struct asker *a, pmix_status_t status, const void *data,
     }
     if (!a->modex)
         return;
-    char *copy = n ? malloc(n) : NULL;
-    if (n && !copy) {
-        a->modex(PMIX_ERR_NOMEM, NULL, 0, a->cbdata, NULL, NULL);
-        return;
-    }
+    char *copy = n ? must(malloc(n)) : NULL;
     if (n)
         memcpy(copy, data, n);
     a->modex(status, copy, n, a->cbdata, free, copy);
@@ -76,11 +74,7 @@ void requests_other_ended(struct requests *r, uint32_t world)
 
 uint64_t requests_add(struct requests *r, const struct asker *a, double seconds)
 {
-    struct request *q = calloc(1, sizeof(*q));
-    if (!q) {
-        asker_answer(a, PMIX_ERR_NOMEM, NULL, 0);
-        return 0;
-    }
+    struct request *q = must(calloc(1, sizeof(*q)));
     loop_timer_init(&q->timer, r->loop, request_timed_out, q);
     q->all = r;
     q->id = ++r->last_id;

@@ -42,7 +42,7 @@ struct requests { /* private to requests.c */
 
 void requests_init(struct requests *r, struct loop *loop);
 /* Adds a request and returns its id, under which the launcher is asked. After `seconds` (0: never)
- * the asker gets PMIX_ERR_TIMEOUT; a later answer is dropped. 0: out of memory; the asker knows. */
+ * the asker gets PMIX_ERR_TIMEOUT; a later answer is dropped. */
 uint64_t requests_add(struct requests *r, const struct asker *a, double seconds);
 /* Removes a request: the caller answers its asker. False: there is none. */
 bool requests_take(struct requests *r, uint64_t id, struct asker *ret);

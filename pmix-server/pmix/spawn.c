@@ -7,6 +7,7 @@
 
 #include <pmix.h>
 
+#include "common/must.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
@@ -23,8 +24,7 @@ struct call {
 
 static void call_destroy(struct call *c)
 {
-    if (c->request)
-        mprun__spawn__free_unpacked(c->request, NULL);
+    mprun__spawn__free_unpacked(c->request, NULL);
     free(c->root);
     free(c);
 }
@@ -64,8 +64,8 @@ static void open_mpi_4_answer(pmix_status_t status, char *nspace, void *cbdata)
     free(o);
 }
 
-/* Sets the call's root where it is one that others may wait for. False: out of memory. */
-static bool note_open_mpi_4(struct server *s, struct call *c, const pmix_info_t *info, size_t n,
+/* Sets the call's root where it is one that others may wait for. */
+static void note_open_mpi_4(struct server *s, struct call *c, const pmix_info_t *info, size_t n,
                             const pmix_app_t *app)
 {
     const char *port = NULL;
@@ -75,13 +75,10 @@ static bool note_open_mpi_4(struct server *s, struct call *c, const pmix_info_t 
     for (size_t i = 0; port && i < n; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_PERSONALITY) && info[i].value.type == PMIX_STRING &&
             !strcmp(info[i].value.data.string, "ompi")) { /* later ones are others */
-            c->root = malloc(sizeof(*c->root));
-            if (!c->root)
-                return false;
+            c->root = must(malloc(sizeof(*c->root)));
             *c->root = (struct open_mpi_4){.server = s, .parent = c->parent, .asker = c->asker};
             snprintf(c->root->meets, sizeof(c->root->meets), "%s:connect", port);
         }
-    return true;
 }
 
 void spawn_send(struct server *s, Mprun__Spawn *request, struct rank_name parent,
@@ -91,8 +88,7 @@ void spawn_send(struct server *s, Mprun__Spawn *request, struct rank_name parent
     rank_name_pack(parent, &name);
     request->id = requests_add(&s->requests, asker, 0);
     request->parent = &name;
-    if (request->id)
-        link_send(s->link, FRAME_SPAWN, &request->base);
+    link_send(s->link, FRAME_SPAWN, &request->base);
     request->parent = NULL;
 }
 
@@ -139,23 +135,19 @@ static const char *key_name(const pmix_info_t *info)
     return NULL;
 }
 
-static bool add_bytes(ProtobufCBinaryData *to, const char *text)
+static ProtobufCBinaryData copy_bytes(const char *text)
 {
-    to->data = (uint8_t *)strdup(text);
-    to->len = to->data ? strlen(text) : 0;
-    return to->data;
+    return (ProtobufCBinaryData){.len = strlen(text), .data = must(strdup(text))};
 }
 
-static bool add_words(char **words, size_t *ret_n, ProtobufCBinaryData **ret)
+static void add_words(char **words, size_t *ret_n, ProtobufCBinaryData **ret)
 {
     size_t n = 0;
     while (words && words[n])
         n++;
-    *ret = calloc(n + 1, sizeof(**ret));
-    for (*ret_n = 0; *ret && *ret_n < n; (*ret_n)++)
-        if (!add_bytes(&(*ret)[*ret_n], words[*ret_n]))
-            return false;
-    return *ret;
+    *ret = must(calloc(n + 1, sizeof(**ret)));
+    for (*ret_n = 0; *ret_n < n; (*ret_n)++)
+        (*ret)[*ret_n] = copy_bytes(words[*ret_n]);
 }
 
 static const char *value_text(const pmix_value_t *v)
@@ -165,71 +157,58 @@ static const char *value_text(const pmix_value_t *v)
     return v->type == PMIX_BOOL ? v->data.flag ? "true" : "false" : NULL;
 }
 
-static bool add_key(Mprun__Spawn__App *to, const pmix_info_t *info)
+static void add_key(Mprun__Spawn__App *to, const pmix_info_t *info)
 {
     const char *name = key_name(info), *value = value_text(&info->value);
     if (!name || !value)
-        return true;
-    Mprun__Spawn__Key *key = calloc(1, sizeof(*key));
-    if (!key)
-        return false;
+        return;
+    Mprun__Spawn__Key *key = must(calloc(1, sizeof(*key)));
     mprun__spawn__key__init(key);
     to->keys[to->n_keys++] = key;
-    key->name = strdup(name);
-    return key->name && add_bytes(&key->value, value);
+    key->name = must(strdup(name));
+    key->value = copy_bytes(value);
 }
 
 /* The whole job's keys hold for each of its programs. */
-static bool add_keys(Mprun__Spawn__App *to, const pmix_info_t *info, size_t n,
+static void add_keys(Mprun__Spawn__App *to, const pmix_info_t *info, size_t n,
                      const pmix_info_t *job, size_t njob)
 {
-    to->keys = calloc(n + njob + 1, sizeof(*to->keys));
-    bool ok = to->keys;
-    for (size_t i = 0; ok && i < njob; i++)
-        ok = add_key(to, &job[i]);
-    for (size_t i = 0; ok && i < n; i++)
-        ok = add_key(to, &info[i]);
-    return ok;
+    to->keys = must(calloc(n + njob + 1, sizeof(*to->keys)));
+    for (size_t i = 0; i < njob; i++)
+        add_key(to, &job[i]);
+    for (size_t i = 0; i < n; i++)
+        add_key(to, &info[i]);
 }
 
 /* argv[0] is the command, however the program is to see it: so it goes with MPI. */
-static bool add_app(Mprun__Spawn *to, const pmix_app_t *a, const pmix_info_t *job, size_t njob)
+static void add_app(Mprun__Spawn *to, const pmix_app_t *a, const pmix_info_t *job, size_t njob)
 {
-    Mprun__Spawn__App *app = calloc(1, sizeof(*app));
-    if (!app)
-        return false;
+    Mprun__Spawn__App *app = must(calloc(1, sizeof(*app)));
     mprun__spawn__app__init(app);
     to->apps[to->n_apps++] = app;
     app->count = a->maxprocs > 0 ? (uint32_t)a->maxprocs : 0;
     char *command[] = {a->cmd, NULL};
-    return add_words(a->argv && a->argv[0] ? a->argv : command, &app->n_argv, &app->argv) &&
-           add_words(a->env, &app->n_env, &app->env) &&
-           add_bytes(&app->directory, a->cwd ? a->cwd : "") &&
-           add_keys(app, a->info, a->ninfo, job, njob);
+    add_words(a->argv && a->argv[0] ? a->argv : command, &app->n_argv, &app->argv);
+    add_words(a->env, &app->n_env, &app->env);
+    app->directory = copy_bytes(a->cwd ? a->cwd : "");
+    add_keys(app, a->info, a->ninfo, job, njob);
 }
 
 pmix_status_t spawn_upcall(struct server *s, const pmix_proc_t *parent, const pmix_info_t *info,
                            size_t ninfo, const pmix_app_t *apps, size_t napps,
                            pmix_spawn_cbfunc_t cbfunc, void *cbdata)
 {
-    struct call *c = calloc(1, sizeof(*c));
-    if (!c)
-        return PMIX_ERR_NOMEM;
+    struct call *c = must(calloc(1, sizeof(*c)));
     c->item.run = call_run;
     c->parent = *parent;
     c->asker = (struct asker){.spawn = cbfunc, .cbdata = cbdata};
-    c->request = calloc(1, sizeof(*c->request));
-    bool ok = c->request;
-    if (ok) {
-        mprun__spawn__init(c->request);
-        ok = (c->request->apps = calloc(napps + 1, sizeof(*c->request->apps)));
-    }
-    for (size_t i = 0; ok && i < napps; i++)
-        ok = add_app(c->request, &apps[i], info, ninfo);
-    if (!ok || (napps && !note_open_mpi_4(s, c, info, ninfo, &apps[0]))) {
-        call_destroy(c);
-        return PMIX_ERR_NOMEM;
-    }
+    c->request = must(malloc(sizeof(*c->request)));
+    mprun__spawn__init(c->request);
+    c->request->apps = must(calloc(napps + 1, sizeof(*c->request->apps)));
+    for (size_t i = 0; i < napps; i++)
+        add_app(c->request, &apps[i], info, ninfo);
+    if (napps)
+        note_open_mpi_4(s, c, info, ninfo, &apps[0]);
     bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;
 }

@@ -14,6 +14,7 @@
 
 #include <pmix.h>
 
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 
@@ -44,9 +45,7 @@ static void tool_run(struct bridge_item *item, struct server *s)
 void tool_upcall(struct server *s, const pmix_info_t *info, size_t ninfo,
                  pmix_tool_connection_cbfunc_t cbfunc, void *cbdata)
 {
-    struct tool *t = calloc(1, sizeof(*t));
-    if (!t)
-        return; /* the tool waits until it gives up */
+    struct tool *t = must(calloc(1, sizeof(*t)));
     t->item.run = tool_run;
     t->cbfunc = cbfunc;
     t->cbdata = cbdata;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/pmix/spawn.h"
@@ -29,12 +30,10 @@ struct rank_item {
     char text[]; /* of an abort */
 };
 
-/* Copies n bytes of text into a copy of the item. */
+/* Copies n bytes of text into a copy of the item. Returns PMIX_SUCCESS. */
 static pmix_status_t post_rank_item(const struct rank_item *like, const char *text, size_t n)
 {
-    struct rank_item *r = calloc(1, sizeof(*r) + n + 1);
-    if (!r)
-        return PMIX_ERR_NOMEM;
+    struct rank_item *r = must(calloc(1, sizeof(*r) + n + 1));
     *r = *like;
     memcpy(r->text, text, n);
     bridge_post(&self->bridge, &r->item);

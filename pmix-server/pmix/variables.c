@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/server.h"
@@ -31,11 +32,11 @@ const char **variables_of_ranks(char *const env[])
     size_t n = 0, k = 0;
     while (env && env[n])
         n++;
-    const char **list = calloc(n + OPEN_MPI_ENV + 1, sizeof(*list));
-    for (size_t i = 0; list && i < n; i++)
+    const char **list = must(calloc(n + OPEN_MPI_ENV + 1, sizeof(*list)));
+    for (size_t i = 0; i < n; i++)
         if (strncmp(env[i], "PMIX_RANK=", 10))
             list[k++] = env[i];
-    for (size_t i = 0; list && n && i < OPEN_MPI_ENV; i++)
+    for (size_t i = 0; n && i < OPEN_MPI_ENV; i++)
         list[k++] = open_mpi_env[i];
     return list;
 }
@@ -111,7 +112,7 @@ static int print_all(struct server *s, struct error *err)
     if (rc != PMIX_SUCCESS)
         return error_set(err, EIO, "make the environment of a rank: %s", PMIx_Error_string(rc));
     const char **list = variables_of_ranks(env);
-    for (size_t i = 0; list && list[i]; i++)
+    for (size_t i = 0; list[i]; i++)
         print_variable(list[i], s->directory);
     free(list);
     return 0;

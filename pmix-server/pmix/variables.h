@@ -8,7 +8,7 @@
 /* Returns the variables that all ranks of a world get. env: what the library sets for one of them
  * (PMIx_server_setup_fork(); NULL: nothing); the one that differs from rank to rank is left out,
  * and what Open MPI needs is added. The list is NULL-terminated and borrows its texts; the caller
- * frees it. NULL: out of memory. */
+ * frees it. */
 const char **variables_of_ranks(char *const env[]);
 /* Ranks have got `given`, where the library says `real` (both NULL-terminated). -1 with err: they
  * differ. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/fdio.h"
+#include "common/must.h"
 #include "model/step.h"
 #include "pmix-server/pmix/spawn.h"
 #include "pmix-server/server.h"
@@ -41,8 +42,7 @@ static void await(struct connection *c)
  * at once is rare, and waits. */
 void connection_send(struct connection *c, const char *bytes, size_t n)
 {
-    if (buffer_append(&c->out, bytes, n) < 0)
-        return;
+    must_do(buffer_append(&c->out, bytes, n));
     if (buffer_write(&c->out, c->fd) < 0 && errno != EAGAIN)
         return; /* the rank is gone: the end of its input will tell */
     await(c);
@@ -74,11 +74,7 @@ const struct world *connection_world(const struct connection *c)
 
 struct caller *caller_create(const struct connection *c, const char *command, const char *thread)
 {
-    struct caller *call = malloc(sizeof(*call));
-    if (!call) {
-        connection_refuse(c, "no memory to answer it");
-        return NULL;
-    }
+    struct caller *call = must(malloc(sizeof(*call)));
     *call = (struct caller){c->pmi, c->space->world, c->rank, command, ""};
     snprintf(call->thread, sizeof(call->thread), "%s", thread);
     return call;
@@ -106,8 +102,6 @@ void connection_spawn(struct connection *c, struct spawn_request *r, const char 
     struct rank_name parent = {.world = c->space->world, .rank = c->rank};
     Mprun__Spawn *m = spawn_request_finish(r);
     struct asker asker = {.spawn = spawned, .cbdata = caller_create(c, NULL, thread)};
-    if (!asker.cbdata)
-        return;
     if (!m) {
         asker_answer(&asker, PMIX_ERR_BAD_PARAM, NULL, 0);
         return;
@@ -181,17 +175,11 @@ static void connection_ready(void *arg, int fd, unsigned events)
         connection_read(c);
 }
 
-/* Takes fd. NULL: out of memory. */
+/* Takes fd. */
 static struct connection *connection_create(struct simple_pmi *p, int fd)
 {
-    struct connection *c = calloc(1, sizeof(*c));
-    if (c)
-        c->io = loop_io_create(p->server->loop, fd, LOOP_READ, connection_ready, c);
-    if (!c || !c->io) {
-        free(c);
-        close(fd);
-        return NULL;
-    }
+    struct connection *c = must(calloc(1, sizeof(*c)));
+    c->io = must(loop_io_create(p->server->loop, fd, LOOP_READ, connection_ready, c));
     c->pmi = p;
     c->fd = fd;
     c->dialect = &pmi1_dialect;
@@ -244,10 +232,9 @@ void simple_pmi_world_ended(struct simple_pmi *p, uint32_t world)
     space_destroy(s);
 }
 
-int simple_pmi_listen(struct server *s, int fd, struct error *err)
+void simple_pmi_listen(struct server *s, int fd)
 {
     struct simple_pmi *p = &s->simple_pmi;
     p->server = s;
-    p->io = loop_io_create(s->loop, fd, LOOP_READ, listener_ready, p);
-    return p->io ? 0 : error_errno(err, ENOMEM, "listen for PMI");
+    p->io = must(loop_io_create(s->loop, fd, LOOP_READ, listener_ready, p));
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
+
 struct pair {
     const char *key, *value; /* both in bytes */
     char bytes[];
@@ -19,9 +21,7 @@ static int pair_order(const void *a, const void *b)
 static struct pair *pair_create(const char *key, const char *value)
 {
     size_t nkey = strlen(key) + 1, nvalue = strlen(value) + 1;
-    struct pair *p = malloc(sizeof(*p) + nkey + nvalue);
-    if (!p)
-        return NULL;
+    struct pair *p = must(malloc(sizeof(*p) + nkey + nvalue));
     p->key = memcpy(p->bytes, key, nkey);
     p->value = memcpy(p->bytes + nkey, value, nvalue);
     return p;
@@ -33,19 +33,14 @@ void kvs_free(struct kvs *k)
     k->root = NULL;
 }
 
-int kvs_put(struct kvs *k, const char *key, const char *value)
+void kvs_put(struct kvs *k, const char *key, const char *value)
 {
     struct pair *p = pair_create(key, value);
-    struct pair **at = p ? tsearch(p, &k->root, pair_order) : NULL;
-    if (!at) {
-        free(p);
-        return -1;
-    }
+    struct pair **at = must(tsearch(p, &k->root, pair_order));
     if (*at != p) {
         free(*at);
         *at = p;
     }
-    return 0;
 }
 
 const char *kvs_get(const struct kvs *k, const char *key)
@@ -55,11 +50,10 @@ const char *kvs_get(const struct kvs *k, const char *key)
     return at ? (*at)->value : NULL;
 }
 
-int kvs_pack(struct buffer *to, const char *key, const char *value)
+void kvs_pack(struct buffer *to, const char *key, const char *value)
 {
-    if (buffer_append(to, key, strlen(key) + 1) < 0)
-        return -1;
-    return buffer_append(to, value, strlen(value) + 1);
+    must_do(buffer_append(to, key, strlen(key) + 1));
+    must_do(buffer_append(to, value, strlen(value) + 1));
 }
 
 int kvs_put_packed(struct kvs *k, const uint8_t *p, size_t n)
@@ -69,8 +63,9 @@ int kvs_put_packed(struct kvs *k, const uint8_t *p, size_t n)
         const uint8_t *value = memchr(p, 0, n);
         const uint8_t *end =
             value && ++value < p + n ? memchr(value, 0, n - (size_t)(value - p)) : NULL;
-        if (!end || kvs_put(k, key, (const char *)value) < 0)
+        if (!end)
             return -1;
+        kvs_put(k, key, (const char *)value);
         n -= (size_t)(end + 1 - p);
         p = end + 1;
     }

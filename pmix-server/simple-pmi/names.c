@@ -40,12 +40,12 @@ void names_publish(struct connection *c, const char *command, const char *thread
     struct caller *call = call_of(c, command, thread, &proc);
     pmix_status_t rc = PMIX_ERR_BAD_PARAM;
     pmix_info_t info;
-    if (call && service && port && strlen(service) <= PMIX_MAX_KEYLEN) {
+    if (service && port && strlen(service) <= PMIX_MAX_KEYLEN) {
         PMIX_INFO_LOAD(&info, service, port, PMIX_STRING);
         rc = publish_upcall(c->pmi->server, &proc, &info, 1, done, call);
         PMIX_INFO_DESTRUCT(&info);
     }
-    if (call && rc != PMIX_SUCCESS)
+    if (rc != PMIX_SUCCESS)
         done(rc, call);
 }
 
@@ -56,9 +56,9 @@ void names_unpublish(struct connection *c, const char *command, const char *thre
     pmix_proc_t proc;
     struct caller *call = call_of(c, command, thread, &proc);
     pmix_status_t rc = PMIX_ERR_BAD_PARAM;
-    if (call && service)
+    if (service)
         rc = unpublish_upcall(c->pmi->server, &proc, keys, done, call);
-    if (call && rc != PMIX_SUCCESS)
+    if (rc != PMIX_SUCCESS)
         done(rc, call);
 }
 
@@ -69,8 +69,8 @@ void names_lookup(struct connection *c, const char *command, const char *thread,
     pmix_proc_t proc;
     struct caller *call = call_of(c, command, thread, &proc);
     pmix_status_t rc = PMIX_ERR_BAD_PARAM;
-    if (call && service)
+    if (service)
         rc = lookup_upcall(c->pmi->server, &proc, keys, NULL, 0, found, call);
-    if (call && rc != PMIX_SUCCESS)
+    if (rc != PMIX_SUCCESS)
         found(rc, NULL, 0, call);
 }

@@ -8,6 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/connection.h"
 #include "pmix-server/world.h"
@@ -26,17 +27,12 @@ struct space *space_for(struct simple_pmi *p, const struct world *w)
     if (s)
         return s;
     AUTO_FREE char *mapping = world_process_mapping(w);
-    s = calloc(1, sizeof(*s));
-    if (s && kvs_put_packed(&s->kvs, w->preput, w->npreput) < 0)
+    s = must(calloc(1, sizeof(*s)));
+    if (kvs_put_packed(&s->kvs, w->preput, w->npreput) < 0)
         log_warn("world %u: what its parent has put for it is damaged", w->number);
     /* Too long a mapping has to be absent: MPI finds out for itself then. */
-    if (!s || !mapping ||
-        (strlen(mapping) < PMI_VALUE_MAX && kvs_put(&s->kvs, "PMI_process_mapping", mapping) < 0)) {
-        if (s)
-            kvs_free(&s->kvs);
-        free(s);
-        return NULL;
-    }
+    if (strlen(mapping) < PMI_VALUE_MAX)
+        kvs_put(&s->kvs, "PMI_process_mapping", mapping);
     s->pmi = p;
     s->world = w->number;
     space_name(p, w->number, s->name);
@@ -70,17 +66,18 @@ static const char *may_put(struct connection *c, const char *key, const char *va
 const char *space_put(struct connection *c, const char *key, const char *value)
 {
     const char *why_not = may_put(c, key, value);
-    if (!why_not &&
-        (kvs_put(&c->space->kvs, key, value) < 0 || kvs_pack(&c->space->fresh, key, value) < 0))
-        why_not = "out_of_memory";
-    return why_not;
+    if (why_not)
+        return why_not;
+    kvs_put(&c->space->kvs, key, value);
+    kvs_pack(&c->space->fresh, key, value);
+    return NULL;
 }
 
 const char *space_put_node(struct connection *c, const char *key, const char *value)
 {
     const char *why_not = may_put(c, key, value);
-    if (!why_not && kvs_put(&c->space->node, key, value) < 0)
-        why_not = "out_of_memory";
+    if (!why_not)
+        kvs_put(&c->space->node, key, value);
     return why_not;
 }
 

@@ -4,19 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/number.h"
 #include "pmix-server/simple-pmi/kvs.h"
 #include "pmix-server/tunables.h"
 
 struct spawn_request *spawn_request_create(void)
 {
-    struct spawn_request *r = calloc(1, sizeof(*r));
-    if (r)
-        r->message = calloc(1, sizeof(*r->message));
-    if (!r || !r->message) {
-        free(r);
-        return NULL;
-    }
+    struct spawn_request *r = must(calloc(1, sizeof(*r)));
+    r->message = must(calloc(1, sizeof(*r->message)));
     mprun__spawn__init(r->message);
     return r;
 }
@@ -33,37 +29,27 @@ void spawn_request_destroy(struct spawn_request *r)
 }
 
 /* Makes room for one more pointer or value in a list that is full at powers of two. */
-static int grow(void *list, size_t n, size_t size)
+static void grow(void *list, size_t n, size_t size)
 {
     void **at = list;
-    if (n & (n - 1))
-        return 0;
-    void *more = realloc(*at, (n ? 2 * n : 1) * size);
-    if (!more)
-        return -1;
-    *at = more;
-    return 0;
+    if (!(n & (n - 1)))
+        *at = must(realloc(*at, (n ? 2 * n : 1) * size));
 }
 
-int spawn_request_begin_program(struct spawn_request *r)
+void spawn_request_begin_program(struct spawn_request *r)
 {
     Mprun__Spawn *m = r->message;
-    if (grow(&m->apps, m->n_apps, sizeof(*m->apps)) < 0)
-        return -1;
-    Mprun__Spawn__App *app = calloc(1, sizeof(*app));
-    if (!app)
-        return -1;
+    Mprun__Spawn__App *app = must(calloc(1, sizeof(*app)));
+    grow(&m->apps, m->n_apps, sizeof(*m->apps));
     mprun__spawn__app__init(app);
     m->apps[m->n_apps++] = app;
-    return 0;
 }
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 
-static int add_bytes(ProtobufCBinaryData *to, const char *text)
+static ProtobufCBinaryData copy_bytes(const char *text)
 {
-    *to = (ProtobufCBinaryData){.len = strlen(text), .data = (uint8_t *)strdup(text)};
-    return to->data ? 0 : -1;
+    return (ProtobufCBinaryData){.len = strlen(text), .data = must(strdup(text))};
 }
 
 static int take_count(struct spawn_request *r, Mprun__Spawn__App *app, const char *value)
@@ -77,9 +63,9 @@ static int take_count(struct spawn_request *r, Mprun__Spawn__App *app, const cha
 
 static int take_argument(struct spawn_request *r, Mprun__Spawn__App *app, const char *value)
 {
-    if (grow(&app->argv, app->n_argv, sizeof(*app->argv)) < 0)
-        return -1;
-    return add_bytes(&app->argv[app->n_argv++], value);
+    grow(&app->argv, app->n_argv, sizeof(*app->argv));
+    app->argv[app->n_argv++] = copy_bytes(value);
+    return 0;
 }
 
 /* It comes before its arguments. */
@@ -91,31 +77,32 @@ static int take_program(struct spawn_request *r, Mprun__Spawn__App *app, const c
 static int take_key(struct spawn_request *r, Mprun__Spawn__App *app, const char *value)
 {
     free(r->key);
-    r->key = strdup(value);
-    return r->key ? 0 : -1;
+    r->key = must(strdup(value));
+    return 0;
 }
 
 static int take_info(struct spawn_request *r, Mprun__Spawn__App *app, const char *value)
 {
-    Mprun__Spawn__Key *key = NULL;
-    if (!r->key || grow(&app->keys, app->n_keys, sizeof(*app->keys)) < 0 ||
-        !(key = calloc(1, sizeof(*key))))
+    if (!r->key)
         return -1;
+    Mprun__Spawn__Key *key = must(calloc(1, sizeof(*key)));
+    grow(&app->keys, app->n_keys, sizeof(*app->keys));
     mprun__spawn__key__init(key);
     app->keys[app->n_keys++] = key;
     key->name = r->key;
+    key->value = copy_bytes(value);
     r->key = NULL;
-    return add_bytes(&key->value, value);
+    return 0;
 }
 
 static int take_preput(struct spawn_request *r, Mprun__Spawn__App *app, const char *value)
 {
     if (!r->key || !*r->key || strlen(r->key) > PMI_KEY_MAX || strlen(value) > PMI_VALUE_MAX)
         return -1;
-    int rc = kvs_pack(&r->preput, r->key, value);
+    kvs_pack(&r->preput, r->key, value);
     free(r->key);
     r->key = NULL;
-    return rc;
+    return 0;
 }
 
 /* A number may follow each name: lists come in their order. Pairs belong to the whole world: PMI-2

@@ -18,13 +18,12 @@ struct spawn_request {
     size_t size;           /* bytes of all names and values so far */
 };
 
-/* NULL: out of memory. */
 struct spawn_request *spawn_request_create(void);
 void spawn_request_destroy(struct spawn_request *r); /* NULL is fine */
-/* The fields of a further program follow. -1: out of memory. */
-int spawn_request_begin_program(struct spawn_request *r);
+/* The fields of a further program follow. */
+void spawn_request_begin_program(struct spawn_request *r);
 /* Takes a field; those without a meaning here are ignored. -1: it cannot be, there is no program
- * yet, the fields have too many bytes, or memory is out. */
+ * yet, or the fields have too many bytes. */
 int spawn_request_take(struct spawn_request *r, const char *name, const char *value);
 /* All fields are there: the message, which the request keeps. NULL: a program without ranks or
  * without a name. */

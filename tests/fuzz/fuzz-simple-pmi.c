@@ -49,9 +49,8 @@ static int take_message(struct spawn_request *r, char *text)
     int rc = pmi2_cut(text, &l);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         if (strcmp(l.list[i].name, "subcmd") == 0)
-            rc = spawn_request_begin_program(r);
-        if (rc == 0)
-            rc = spawn_request_take(r, l.list[i].name, l.list[i].value);
+            spawn_request_begin_program(r);
+        rc = spawn_request_take(r, l.list[i].name, l.list[i].value);
     }
     return rc;
 }
@@ -65,7 +64,10 @@ static int take_lines(struct spawn_request *r, char *text)
         char *value = strchr(line, '=');
         if (value)
             *value++ = 0;
-        rc = value ? spawn_request_take(r, line, value) : spawn_request_begin_program(r);
+        if (value)
+            rc = spawn_request_take(r, line, value);
+        else
+            spawn_request_begin_program(r);
     }
     return rc;
 }
