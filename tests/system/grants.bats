@@ -36,36 +36,50 @@ lock = pathlib.Path("/run/mprun/mprund.sock.lock")
 lock.touch()
 print("ready", flush=True)
 kept = []
-def live():
-    while True:
+def live(): # until who asks is to think that this one does not
+    while mode == "slow" or mode == "stops" and not kept:
         lock.touch()
-        time.sleep(0.5)
-if sys.argv[1] == "slow":
-    threading.Thread(target=live, daemon=True).start()
+        time.sleep(0.2)
+def hung_up(c, since): # how long it was waited for
+    c.recv(1)
+    with open("waited", "a") as waited:
+        print(time.monotonic() - since, file=waited)
+mode = sys.argv[1]
+life = threading.Thread(target=live, daemon=True)
+life.start()
 while True:
     c, _ = s.accept()
-    op = struct.unpack_from("=H", c.recv(1000), 6)[0]
-    if sys.argv[1] == "stops" and op == 1: # who asks is kept from hearing the answer in time
+    began = time.monotonic()
+    question = c.recv(1000)
+    if not question:
+        continue
+    op = struct.unpack_from("=H", question, 6)[0]
+    if mode == "stops" and op == 1: # who asks is kept from hearing the answer in time
+        kept.append(c)
         pid = struct.unpack("3i", c.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
         os.kill(pid, signal.SIGSTOP)
-        while open("/proc/%d/stat" % pid).read().rpartition(") ")[2][0] != "T":
-            pass
-        c.send(answer(0, gpus="3"))
-        time.sleep(1.5) # longer than is waited for
-        os.kill(pid, signal.SIGCONT)
+        try:
+            while open("/proc/%d/stat" % pid).read().rpartition(") ")[2][0] != "T":
+                pass
+            c.send(answer(0, gpus="3"))
+            life.join()
+            os.utime(lock, (0, 0))
+            time.sleep(1) # longer than one without a sign of life is waited for
+        finally:
+            os.kill(pid, signal.SIGCONT)
         continue
-    if sys.argv[1] == "hangs":
+    if mode == "hangs":
         print("asked", flush=True)
-        kept.append(c)
+        threading.Thread(target=hung_up, args=(c, began), daemon=True).start()
         continue
     if op != 5:
         c.send(answer(2, text="no place"))
         continue
     print("asked", flush=True)
-    if sys.argv[1] == "signs":
+    if mode == "signs":
         c.send(answer(1, "h1", "of-h1"))
         c.send(answer(0, "", "of-all"))
-    if sys.argv[1] == "slow":
+    if mode == "slow":
         kept.append(c)
     c = None
 END
@@ -118,13 +132,14 @@ begun() { sort sge/begun; }
 
 @test "one that gives no sign of life costs a step 2 s, and the next ones less; each step says it once" {
     mprund hangs
-    began
     run -0 --separate-stderr mprun true
     [ "$(begun)" = $'h0 none\nh1 none' ]
     [ "$(grep -c 'mprund does not answer' <<<"$stderr")" -eq 1 ]
     [[ $stderr == *"mprun: on $(hostname): mprund does not answer (no sign of life for "*"): root can restart it"* ]]
     for i in 1 2 3; do mprun true 2>>said; done
-    ended_within 6
+    # how long a busy machine takes for four steps is not counted, nor are waits of several processes at a time
+    sort -n waited
+    (($(awk '{ sum += $1 } END { print int(sum) }' waited) <= $(patience 6)))
     [ "$(grep -c 'mprund does not answer' said)" -eq 3 ]
 }
 
