@@ -55,6 +55,17 @@ load '../lib/mprun'
     no_leftovers 5
 }
 
+@test "what somebody else holds is not waited for" {
+    local file=/dev/shm/mprun-held.$$
+    env -u MPRUN_TEST_MARK sleep 1000 </dev/null >/dev/null 2>&1 3>"$file" &
+    holder=$!
+    wait_until 5 test -e "$file"
+    run timeout "$(patience 20)" "$SNAPSHOT" compare "$MPRUN_TEST_TOP/before" --within 1000 --dir "$MPRUN_TEST_TOP/tmp"
+    kill $holder
+    rm "$file"
+    [ "$status" -eq 0 ]
+}
+
 @test "a command that takes too long ends, and is told from one that fails" {
     run time_limited 1 sleep 100
     [ "$status" -eq 199 ]
