@@ -150,7 +150,9 @@ doors() {
     on_start n0 mprun --host $ALL --transport=stdio sleep 1000
     for i in 0 1 2 3 4 5 6 7; do
         wait_until 20 on_root n$i pgrep -x -f 'sleep 1000' >/dev/null
-        [ -z "$(doors n$i)" ]
+        doors n$i >open
+        cat "$ON_ERR" open
+        [ ! -s open ]
     done
     on_signal TERM
     on_wait || :
