@@ -20,6 +20,7 @@ static inline void cleanup_close(int *fd)
     int saved = errno;
     if (*fd >= 0)
         close(*fd);
+    *fd = -1;
     errno = saved;
 }
 
@@ -43,6 +44,8 @@ static inline void cleanup_dir(DIR **d)
 #define AUTO_CLOSE __attribute__((cleanup(cleanup_close)))
 #define AUTO_FILE  __attribute__((cleanup(cleanup_file)))
 #define AUTO_DIR   __attribute__((cleanup(cleanup_dir)))
+/* What a function releases that takes its address: AUTO(idset_free) struct idset set = {0}; */
+#define AUTO(release) __attribute__((cleanup(release)))
 
 /* Hand a descriptor over: the local no longer owns it. */
 static inline int take_fd(int *fd)

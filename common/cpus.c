@@ -72,7 +72,7 @@ static int read_siblings(int sysfs, unsigned thread, struct idset *ret)
 int cpus_group_cores(int sysfs, const struct idset *threads, struct idset **ret, size_t *ret_n,
                      struct error *err)
 {
-    struct idset left = {0};
+    AUTO(idset_free) struct idset left = {0};
     size_t n = 0, max = idset_count(threads);
     struct idset *cores = calloc(max ? max : 1, sizeof(*cores));
     if (!cores || idset_copy(&left, threads) < 0)
@@ -84,13 +84,11 @@ int cpus_group_cores(int sysfs, const struct idset *threads, struct idset **ret,
         idset_intersect(core, &left); /* left has t, so the core is not empty */
         idset_subtract(&left, core);
     }
-    idset_free(&left);
     *ret = cores;
     *ret_n = n;
     return 0;
 
 no_memory:
-    idset_free(&left);
     cpus_free_cores(cores, n);
     return error_errno(err, ENOMEM, "group hardware threads into cores");
 }

@@ -21,3 +21,9 @@ int error_errno(struct error *err, int code, const char *fmt, ...)
 
 /* Put "context: " before the sentence that is there. Returns -1. */
 int error_context(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Where a pointer is returned: error_null(error_set(err, ...)) is NULL. */
+static inline void *error_null(int failed)
+{
+    return (void *)0;
+}

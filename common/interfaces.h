@@ -21,8 +21,7 @@ struct interface {
 int interfaces_list(struct interface *ret, size_t max, struct error *err);
 /* List the addresses that other hosts can reach: all but loopback, or loopback where there is
  * nothing else. only: NULL, or a list of names, addresses and networks ("eth0,10.0.0.0/8") to take
- * instead, loopback included; a part of it that names nothing is an error that lists what there is.
- */
+ * instead, loopback included; a part of it that names nothing is an error that lists what is. */
 int interfaces_choose(const char *only, struct interface *ret, size_t max, struct error *err);
 /* Is one of the n this numeric address, however it is written? */
 bool interfaces_have(const struct interface *all, size_t n, const char *address);

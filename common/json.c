@@ -195,12 +195,13 @@ static int write_path(const char *path, const char *text, struct error *err)
     return replace_file(target ? target : path, text, err);
 }
 
-int json_write_file(const struct json *j, const char *path, struct error *err)
+int json_write_file(struct json *j, const char *path, struct error *err)
 {
     if (!j)
         return json_available(err) < 0 ? -1 : error_errno(err, ENOMEM, "write '%s'", path);
-    AUTO_FREE char *text = lib.json_dumps((const json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER |
-                                                                 JSON_REAL_PRECISION(15));
+    AUTO_FREE char *text =
+        lib.json_dumps((json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    json_free(j);
     if (!text)
         return error_errno(err, ENOMEM, "write '%s'", path);
     if (strcmp(path, "-") == 0)

@@ -21,6 +21,6 @@ void json_put_string(struct json *in, const char *key, const char *value);
 void json_put_int(struct json *in, const char *key, int64_t value);
 void json_put_real(struct json *in, const char *key, double value);
 void json_put_bool(struct json *in, const char *key, int value);
-/* Write to a file ("-": standard output), which has either its old content or all of the new. 0, or
- * -1 with err. */
-int json_write_file(const struct json *j, const char *path, struct error *err);
+/* Write to a file ("-": standard output), which has either its old content or all of the new. Takes
+ * j (NULL: there is no memory, or no library). 0, or -1 with err. */
+int json_write_file(struct json *j, const char *path, struct error *err);

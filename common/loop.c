@@ -40,8 +40,8 @@ struct loop *loop_create(struct error *err)
         l->ev = ev_loop_new(EVFLAG_AUTO);
     if (!l || !l->ev) {
         free(l);
-        error_set(err, ENOMEM, "create an event loop: no epoll, or out of memory");
-        return NULL;
+        return error_null(
+            error_set(err, ENOMEM, "create an event loop: no epoll, or out of memory"));
     }
     l->signal_fd = -1;
     return l;

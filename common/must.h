@@ -19,8 +19,7 @@ static inline void *must(void *p)
     return p;
 }
 
-/* Takes the result of a function that returns -1 for no other reason than that there is no memory.
- */
+/* Takes the result of a function that returns -1 only where there is no memory. */
 static inline void must_do(int result)
 {
     if (result < 0)

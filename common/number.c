@@ -181,8 +181,7 @@ static double decimal_value(const struct decimal *d)
     return (double)d->whole + (double)d->part / (double)d->scale;
 }
 
-/* The unit whose whole name stands at `at`, not followed by another letter; DURATION_UNITS: none.
- */
+/* The unit whose whole name stands at `at`, with no letter behind it; DURATION_UNITS: none. */
 static size_t duration_unit(const char *at)
 {
     size_t len = strcspn(at, "0123456789.:");

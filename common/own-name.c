@@ -56,8 +56,7 @@ static int make(char *name, mode_t type)
 {
     if (type == S_IFDIR)
         return mkdtemp(name) ? 0 : -1;
-    int fd = mkostemp(name, O_CLOEXEC);
-    cleanup_close(&fd);
+    AUTO_CLOSE int fd = mkostemp(name, O_CLOEXEC);
     return fd < 0 ? -1 : 0;
 }
 
@@ -71,16 +70,14 @@ static char *other_name(const char *path, mode_t type, struct error *err)
         *slash = 0;
     if (!slash || asprintf(&made, "%s%s", path, letters) < 0) {
         made = NULL;
-        error_errno(err, ENOMEM, "find a name in place of '%s'", path);
-        return NULL;
+        return error_null(error_errno(err, ENOMEM, "find a name in place of '%s'", path));
     }
     if (find_oldest(directory, slash + 1, type, oldest) < 0 ||
         (!oldest[0] && (make(made, type) < 0 ||
                         find_oldest(directory, slash + 1, type, oldest) < 0 || !oldest[0])) ||
-        asprintf(&name, "%s/%s", directory, oldest) < 0) {
-        error_errno(err, errno, "find a name in place of '%s', which another user has taken", path);
-        return NULL;
-    }
+        asprintf(&name, "%s/%s", directory, oldest) < 0)
+        return error_null(error_errno(
+            err, errno, "find a name in place of '%s', which another user has taken", path));
     if (strcmp(made, name) != 0)
         (void)remove(made); /* another one was there first; or it never was */
     return name;

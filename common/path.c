@@ -290,16 +290,12 @@ char *path_own_directory(struct error *err)
 {
     char buf[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", buf, sizeof(buf) - 1);
-    if (n < 0) {
-        error_errno(err, errno, "find this program through '/proc/self/exe'");
-        return NULL;
-    }
+    if (n < 0)
+        return error_null(error_errno(err, errno, "find this program through '/proc/self/exe'"));
     buf[n] = 0;
     char *slash = strrchr(buf, '/');
-    if (!slash) {
-        error_set(err, ENOENT, "find this program: '%s' is no path", buf);
-        return NULL;
-    }
+    if (!slash)
+        return error_null(error_set(err, ENOENT, "find this program: '%s' is no path", buf));
     slash[slash == buf] = 0;
     char *directory = strdup(buf);
     if (!directory)
@@ -320,18 +316,16 @@ char *path_find_helper(const char *const relative[], const char *fallback, struc
         return NULL;
     for (size_t i = 0; relative[i]; i++) {
         char *path;
-        if (asprintf(&path, "%s/%s", own, relative[i]) < 0) {
-            error_errno(err, ENOMEM, "find '%s'", relative[i]);
-            return NULL;
-        }
+        if (asprintf(&path, "%s/%s", own, relative[i]) < 0)
+            return error_null(error_errno(err, ENOMEM, "find '%s'", relative[i]));
         if (is_executable(path))
             return path;
         free(path);
     }
     if (fallback && is_executable(fallback))
         return strdup(fallback);
-    error_set(err, ENOENT,
-              "find '%s': it is neither beside '%s' nor at '%s'; is the installation complete?",
-              relative[0] ? relative[0] : "", own, fallback ? fallback : "(nowhere)");
-    return NULL;
+    return error_null(
+        error_set(err, ENOENT,
+                  "find '%s': it is neither beside '%s' nor at '%s'; is the installation complete?",
+                  relative[0] ? relative[0] : "", own, fallback ? fallback : "(nowhere)"));
 }

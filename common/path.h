@@ -15,8 +15,7 @@ int path_make_private(const char *path, struct error *err);
 int path_ensure_private(const char *path, struct error *err);
 /* Remove everything below and at `path`, never following a symbolic link, never crossing into
  * another file system, and only what belongs to the calling user or lies in a directory that does.
- * A path that is not there is success. 0, or -1 with an err that names the first file that stayed.
- */
+ * A path that is not there is success. 0, or -1 with an err that names the first that stayed. */
 int path_remove_tree(const char *path, struct error *err);
 /* 1: this name, which came from elsewhere, stays beneath any directory: it is relative, and each
  * part is a real name. */

@@ -9,9 +9,8 @@
 
 struct proc_stat {
     pid_t pid, ppid, pgid, sid;
-    char state;    /* R S D T t Z ... */
-    char comm[32]; /* its name, with '?' for bytes that a terminal would act on or that are no UTF-8
-                    */
+    char state;         /* R S D T t Z ... */
+    char comm[32];      /* its name, with '?' for bytes that a terminal would act on or no UTF-8 */
     uint64_t starttime; /* clock ticks after boot; with the pid it identifies a process */
     uint64_t utime, stime, cutime, cstime; /* clock ticks */
     uint64_t minflt, majflt;
@@ -50,14 +49,12 @@ bool pids_have(const pid_t *pids, size_t n, pid_t pid);
 pid_t pid_of_thread(pid_t thread); /* of its process; 0: it has ended */
 
 /* Children of a process (of all its threads): their number, and an array that the caller frees; or
- * -1 with errno. Uses /proc/PID/task/TID/children, and a scan of /proc where the kernel lacks it.
- */
+ * -1 with errno. Uses /proc/PID/task/TID/children, or a scan of /proc where that is not. */
 int proc_children(pid_t pid, pid_t **ret);
 /* The kernel function in which a process waits; "": unknown. */
 void proc_wchan(pid_t pid, char *buf, size_t n);
 /* For messages, a few of n > 0 processes: "pid 17 (solver, state D, waiting in nfs_wait), pid 18
  * (...) and 3 more". Those that have ended meanwhile are left out; "" if all have. */
 void proc_describe(const pid_t *pids, size_t n, char *buf, size_t size);
-/* The session that a login by the network has put this process into, "session-7.scope"; "": none.
- */
+/* The session that a login by the network put this process into, "session-7.scope"; "": none. */
 void proc_login_session(char *buf, size_t n);

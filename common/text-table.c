@@ -2,10 +2,12 @@
 /* text-table.c - aligned columns: cells are kept in one row-major array and measured at the end */
 #include "common/text-table.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/text.h"
@@ -77,9 +79,16 @@ void text_table_cell(struct text_table *t, const char *fmt, ...)
     add_cell(t, cell);
 }
 
-void text_table_unknown(struct text_table *t)
+void text_table_text(struct text_table *t, const char *text)
 {
-    add_cell(t, NULL);
+    add_cell(t, text && *text ? strdup(text) : NULL);
+}
+
+void text_table_number(struct text_table *t, uint64_t n, uint64_t unknown)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%" PRIu64, n);
+    text_table_text(t, n == unknown ? NULL : text);
 }
 
 void text_table_drop_unknown(struct text_table *t)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct text_table;
 
@@ -12,7 +13,10 @@ void text_table_destroy(struct text_table *t);
 /* Add the next cell: cells fill row after row. */
 void text_table_cell(struct text_table *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void text_table_unknown(struct text_table *t); /* a cell without a value, printed as "-" */
+/* The same of a text, and of a number: cells without a value, printed as "-", where it is NULL or
+ * "", or the number that stands for it. */
+void text_table_text(struct text_table *t, const char *text);
+void text_table_number(struct text_table *t, uint64_t n, uint64_t unknown);
 /* Drop columns in which every row is unknown. */
 void text_table_drop_unknown(struct text_table *t);
 /* The table as text; each line starts with indent. The caller frees it. NULL: out of memory. */

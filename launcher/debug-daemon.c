@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* debug-daemon.c - --debug-daemon: all hosts are told to start it, and get the table of all ranks
- */
+/* debug-daemon.c - --debug-daemon: hosts are told to start it, and get the table of all ranks */
 #include <stdlib.h>
 
 #include "common/cleanup.h"

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -170,8 +169,7 @@ static void connected(void *arg, int fd, const struct error *why)
         return;
     }
     p->is_ours = true;
-    dial_destroy(p->dial);
-    p->dial = NULL;
+    dial_destroy(take_ptr(p->dial));
     send_word(p, NAME_JOIN, 0);
     name_service_tell_waiting(p->all->names, pass_waiting, p);
 }

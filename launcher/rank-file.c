@@ -191,14 +191,13 @@ static int list_hosts(const struct rank_file *f, const struct allocation *a, str
 
 char *rank_file_hosts(const struct rank_file *f, struct error *err)
 {
-    struct hostlist l = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist l = {.stated = 0};
     struct text_writer text;
     FILE *out = must(text_begin(&text));
     int rc = list_hosts(f, NULL, &l, err);
     for (size_t i = 0; i < l.allocation.nhosts; i++)
         fprintf(out, "%s%s:%u", i ? "," : "", l.allocation.hosts[i].name,
                 l.allocation.hosts[i].slots.value);
-    hostlist_free(&l);
     AUTO_FREE char *list = must(text_end(&text));
     return rc < 0 ? NULL : take_ptr(list);
 }
@@ -206,11 +205,10 @@ char *rank_file_hosts(const struct rank_file *f, struct error *err)
 int rank_file_place(const struct rank_file *f, const struct allocation *a, uint32_t **ret,
                     struct error *err)
 {
-    struct hostlist l = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist l = {.stated = 0};
     int rc = list_hosts(f, a, &l, err);
     if (rc == 0)
         rc = named_indices(&l, a, ret, err);
-    hostlist_free(&l);
     return rc;
 }
 

@@ -126,11 +126,10 @@ static int skip_hosts(struct step_plan *p, struct error *err)
 static int exclude_hosts(struct step_plan *p, struct error *err)
 {
     for (size_t i = 0; i < p->cmd->place.nexcluded; i++) {
-        struct hostlist named = {.stated = 0};
+        AUTO(hostlist_free) struct hostlist named = {.stated = 0};
         int rc = hostlist_parse(p->cmd->place.excluded[i], &named, err);
         for (size_t k = 0; rc == 0 && k < named.allocation.nhosts; k++)
             leave_out(&p->alloc, named.allocation.hosts[k].name);
-        hostlist_free(&named);
         if (rc < 0)
             return error_context(err, "--exclude");
     }
@@ -171,14 +170,13 @@ static struct topology *host_topology(const struct step_plan *p, struct error *e
 /* The parts of a level that a host has; 0 with err. */
 static uint32_t count_parts(const struct step_plan *p, enum level level, struct error *err)
 {
-    struct plan_topology t = {0};
+    AUTO(plan_topology_free) struct plan_topology t = {0};
     uint32_t n = 0;
     struct topology *topology = host_topology(p, err);
     if (topology && topology_cores(topology, &t, err) == 0 &&
         (n = plan_count_parts(&t, level)) == 0)
         error_set(err, EINVAL, "--map-by: this machine has no %s for every core",
                   level_text(level));
-    plan_topology_free(&t);
     topology_destroy(topology);
     return n;
 }
@@ -186,11 +184,10 @@ static uint32_t count_parts(const struct step_plan *p, enum level level, struct 
 /* Of the NUMA nodes of a host: those that the line has listed, if it has. */
 static uint32_t count_listed(const char *list, uint32_t all)
 {
-    struct idset nodes = {0};
+    AUTO(idset_free) struct idset nodes = {0};
     uint32_t n = *list == 'N' && idset_parse(list + 1, &nodes, NULL) == 0
                      ? (uint32_t)idset_count(&nodes)
                      : all;
-    idset_free(&nodes);
     return n < all ? n : all;
 }
 
@@ -220,7 +217,7 @@ static int pose_as(struct step_plan *p, struct error *err)
 /* The slots of this machine, of which each is a core without that. */
 static int take_threads_as_slots(struct step_plan *p, struct error *err)
 {
-    struct idset allowed = {0};
+    AUTO(idset_free) struct idset allowed = {0};
     if (cpus_allowed(&allowed, err) < 0)
         return -1;
     for (size_t i = 0; i < p->alloc.nhosts; i++) {
@@ -230,7 +227,6 @@ static int take_threads_as_slots(struct step_plan *p, struct error *err)
         h->slots.value = (uint32_t)idset_count(h->cores_known ? &h->cores : &allowed);
         snprintf(h->slots.source, sizeof(h->slots.source), "hardware threads of this machine");
     }
-    idset_free(&allowed);
     return 0;
 }
 
@@ -389,7 +385,7 @@ static int place_step(struct step_plan *p, struct error *err)
 static int read_own_hosts(const struct step_plan *p, const struct cmdline_app *app,
                           struct hostlist *ret, struct error *err)
 {
-    struct hostlist l = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist l = {.stated = 0};
     AUTO_FREE uint32_t *index = NULL;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < app->nlists; i++)
@@ -403,7 +399,6 @@ static int read_own_hosts(const struct step_plan *p, const struct cmdline_app *a
         rc = hostlist_add_slots(ret, p->alloc.hosts[index[m]].name,
                                 l.stated ? l.allocation.hosts[i].slots.value : 0, "--host", err);
     }
-    hostlist_free(&l);
     return rc < 0 ? error_context(err, "--host") : 0;
 }
 
@@ -413,7 +408,7 @@ static int place_program(struct step_plan *p, size_t number, uint32_t first, uin
 {
     const struct cmdline_app *app = &p->cmd->apps[number];
     const struct placement_options *place = app->place ? app->place : &p->cmd->place;
-    struct hostlist named = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist named = {.stated = 0};
     struct plan_options o;
     struct offer offer;
     int rc = step_plan_options(p, place, &o, err);
@@ -432,7 +427,6 @@ static int place_program(struct step_plan *p, size_t number, uint32_t first, uin
     for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
         taken[i] += binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
     offer_free(&offer);
-    hostlist_free(&named);
     return rc < 0 ? error_context(err, "program %zu ('%.60s')", number + 1, app->argv[0]) : 0;
 }
 

@@ -9,7 +9,6 @@
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "launcher/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/launch.h"

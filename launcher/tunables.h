@@ -46,8 +46,7 @@
 #define SUSPENSION_SETTLING_LOOKS 3
 
 /* Seconds that an mprund which lives has to answer: it does within 5 s, mostly at once, as it may
- * have to ask the manager. Without a grant nothing would hold the job's memory on its other hosts.
- */
+ * have to ask the manager. Without a grant nothing would hold the job's memory on other hosts. */
 #define GRANTS_SECONDS 6.0
 /* Answers of one mprund: more come from something else. */
 #define GRANTS_MAX 65536

@@ -21,8 +21,7 @@ struct rank_cycle {
     uint32_t before;                      /* ranks of the set in front of it; rank-set.c sets it */
 };
 
-/* Empty when zeroed. The cycles are for wire/messages/placements.c; others ask the functions below.
- */
+/* Empty when zeroed. The cycles are for wire/messages/placements.c; others ask functions. */
 struct rank_set {
     struct rank_cycle *cycles;
     size_t ncycles;

@@ -2,8 +2,7 @@
 /* sample-pace.h - how often amounts that are limited are looked at: often at first and where little
  * is left, seldom while nothing grows and much is left
  *
- * A look costs a host 20 us for each process: every 4 s it is 0.05 % of a core for 100 ranks.
- */
+ * A look costs a host 20 us for each process: each 4 s it is 0.05 % of a core for 100 ranks. */
 #pragma once
 
 #include <stdint.h>

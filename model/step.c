@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/words.h"
 
 void app_free(struct app *a)
@@ -24,12 +25,9 @@ void step_free(struct step *s)
     for (size_t i = 0; i < s->napps; i++)
         app_free(&s->apps[i]);
     free(s->apps);
-    words_free(s->host_env);
-    s->host_env = NULL;
-    free(s->stdin_file);
-    s->stdin_file = NULL;
-    words_free(s->wrapper.argv);
-    s->wrapper.argv = NULL;
+    words_free(take_ptr(s->host_env));
+    free(take_ptr(s->stdin_file));
+    words_free(take_ptr(s->wrapper.argv));
     idset_free(&s->wrapper.ranks);
     s->apps = NULL;
     s->napps = 0;

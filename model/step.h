@@ -132,8 +132,7 @@ struct step {
 
 /* The program of a rank; NULL: the step has no such rank. */
 const struct app *step_app_of(const struct step *s, struct rank_name name);
-/* The limits of a rank of the program (NULL: one that has none of its own), as the user wants them.
- */
+/* The limits of a rank of the program (NULL: one without its own), as the user wants them. */
 const struct limits *step_rank_limits(const struct step *s, const struct app *a);
 /* What any rank has a limit of, with the lowest one. */
 struct limits step_lowest_rank_limits(const struct step *s);

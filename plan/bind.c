@@ -437,14 +437,13 @@ static size_t count_sets(const char *list)
 static int find_nodes(const struct plan_topology *t, const char *text, struct idset *ret,
                       struct error *err)
 {
-    struct idset nodes = {0};
+    AUTO(idset_free) struct idset nodes = {0};
     int rc = idset_parse(text, &nodes, err);
     for (size_t i = 0; rc == 0 && i < t->ncores; i++) {
         int node = t->cores[i].at[LEVEL_NUMA];
         if (node >= 0 && idset_has(&nodes, (unsigned)node))
             must_do(idset_unite(ret, &t->cores[i].threads));
     }
-    idset_free(&nodes);
     if (rc == 0 && idset_count(ret) == 0)
         rc = error_set(err, EINVAL,
                        "bind a rank to NUMA node%s %s: none of the cores there may be used here, "
@@ -461,7 +460,7 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
     for (; i > 0; i--)
         list = strchr(list, ';') + 1;
     AUTO_FREE char *text = must(strndup(list, strcspn(list, ";")));
-    struct idset usable = {0};
+    AUTO(idset_free) struct idset usable = {0};
     if (*text == 'C')
         return slot_list_find(t, text + 1, strlen(text + 1), ret, err);
     if (*text == 'N')
@@ -471,7 +470,6 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
     for (size_t c = 0; c < t->ncores; c++)
         must_do(idset_unite(&usable, &t->cores[c].threads));
     idset_intersect(ret, &usable);
-    idset_free(&usable);
     if (idset_count(ret) > 0)
         return 0;
     return error_set(
@@ -529,7 +527,7 @@ static struct plan_core *add_core_to(struct plan_topology *to, const struct plan
 static void add_units(struct plan_topology *to, const struct plan_core *core, bool threads,
                       const struct idset *only)
 {
-    struct idset usable = {0};
+    AUTO(idset_free) struct idset usable = {0};
     must_do(idset_copy(&usable, &core->threads));
     if (only)
         idset_intersect(&usable, only);
@@ -538,7 +536,6 @@ static void add_units(struct plan_topology *to, const struct plan_core *core, bo
     for (int t = idset_next(&usable, 0); threads && t >= 0;
          t = idset_next(&usable, (unsigned)t + 1))
         must_do(idset_add(&add_core_to(to, core)->threads, (unsigned)t));
-    idset_free(&usable);
 }
 
 /* A copy of the topology with hardware threads for cores, where ranks are bound to those, and with
@@ -547,7 +544,7 @@ static int cut_topology(const struct plan_topology *t, const struct binding_requ
                         struct plan_topology *ret, struct error *err)
 {
     bool is_listed = how->list_kind == CPU_LIST_ONLY;
-    struct idset only = {0};
+    AUTO(idset_free) struct idset only = {0};
     size_t room = 1;
     for (size_t i = 0; i < t->ncores; i++)
         room += 1 + idset_count(&t->cores[i].threads);
@@ -557,7 +554,6 @@ static int cut_topology(const struct plan_topology *t, const struct binding_requ
     int rc = is_listed ? read_set(t, how->list, 0, &only, err) : 0;
     for (size_t i = 0; rc == 0 && i < t->ncores; i++)
         add_units(ret, &t->cores[i], uses_threads(how), is_listed ? &only : NULL);
-    idset_free(&only);
     return rc;
 }
 
@@ -631,12 +627,11 @@ int plan_binding(const struct plan_topology *t, const struct binding_request *ho
                  const struct idset *busy, struct plan_binding *ret, struct error *err)
 {
     struct plan_binding b = {.nranks = nranks};
-    struct plan_topology cut = {0};
+    AUTO(plan_topology_free) struct plan_topology cut = {0};
     b.ranks = must(calloc(nranks ? nranks : 1, sizeof(*b.ranks)));
     int rc = cut_topology(t, how, &cut, err);
     if (rc == 0)
         rc = decide(&b, &cut, how, busy, err);
-    plan_topology_free(&cut);
     if (rc < 0)
         plan_binding_free(&b);
     else
@@ -671,13 +666,12 @@ static int bind_program(const struct plan_topology *t, const struct binding_requ
                         uint32_t at, uint32_t n, const struct idset *busy, struct plan_binding *all,
                         struct error *err)
 {
-    struct plan_topology rest = {0};
-    struct plan_binding b = {0};
+    AUTO(plan_topology_free) struct plan_topology rest = {0};
+    AUTO(plan_binding_free) struct plan_binding b = {0};
     const struct idset none = {0};
     size_t said = strlen(all->reason);
     copy_without(t, how->overload ? &none : &all->seats, &rest);
     int rc = plan_binding(&rest, how, n, busy, &b, err);
-    plan_topology_free(&rest);
     if (rc < 0)
         return -1;
     must_do(idset_unite(&all->seats, &b.seats));
@@ -685,7 +679,6 @@ static int bind_program(const struct plan_topology *t, const struct binding_requ
     b.nranks = 0; /* they are all's now */
     all->bound |= b.bound;
     snprintf(all->reason + said, sizeof(all->reason) - said, "%s%s", said ? "; " : "", b.reason);
-    plan_binding_free(&b);
     return 0;
 }
 

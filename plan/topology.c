@@ -95,13 +95,12 @@ static int load(hwloc_topology_t *ret, struct error *err)
 /* usable = the machine's threads, cut with cpuset, affinity and grant. */
 static int find_usable(struct topology *t, const struct idset *granted, struct error *err)
 {
-    struct idset affinity = {0};
+    AUTO(idset_free) struct idset affinity = {0};
     add_bitmap(&t->usable, hwloc_topology_get_allowed_cpuset(t->hw));
     if (hwloc_topology_is_thissystem(t->hw)) {
         if (cpus_allowed(&affinity, err) < 0)
             return -1;
         idset_intersect(&t->usable, &affinity);
-        idset_free(&affinity);
     }
     return topology_cut(t, granted, err);
 }
@@ -292,7 +291,7 @@ int topology_find_cores(const struct topology *t, const char *list, struct idset
 static void describe_package(FILE *f, const struct topology *t, int package,
                              const struct idset *threads)
 {
-    struct idset cores = {0};
+    AUTO(idset_free) struct idset cores = {0};
     for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1)) {
         hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(t->hw, (unsigned)id);
         hwloc_obj_t core = pu ? hwloc_get_ancestor_obj_by_type(t->hw, HWLOC_OBJ_CORE, pu) : NULL;
@@ -301,7 +300,6 @@ static void describe_package(FILE *f, const struct topology *t, int package,
     }
     AUTO_FREE char *text = must(idset_format(&cores));
     size_t count = idset_count(&cores);
-    idset_free(&cores);
     if (count > 0)
         fprintf(f, "package %d core%s %s, ", package, plural(count), text);
 }

@@ -127,8 +127,7 @@ struct rm_adapter {
     const char *const *parents;
 
     /* Read which hosts and slots the manager granted; *ret becomes the caller's. Called once,
-     * before anything is started, also for --dry-run: no side effects. Each number has its source.
-     */
+     * before anything is started, also for --dry-run: no side effects. A number has its source. */
     int (*read_allocation)(const struct host_request *request, struct allocation *ret,
                            struct error *err);
 
@@ -145,8 +144,7 @@ struct rm_adapter {
     /* The host's starter has said HELLO, so its start no longer counts as one of those at once.
      * NULL: the adapter bounds nothing. */
     void (*reported)(struct starting *s, size_t host);
-    /* The host's link has ended: its starter needs no more time. NULL: the adapter does not care.
-     */
+    /* The host's link has ended: its starter needs no more time. NULL: no matter. */
     void (*left)(struct starting *s, size_t host);
     /* The host does not answer any more: kill its start client, which may never notice. Its event
      * still comes. NULL: start clients must not be killed, and mprun stops waiting for them. */

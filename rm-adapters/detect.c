@@ -32,8 +32,7 @@ static int distance(const struct rm_adapter *a)
     return SESSION_ANCESTORS_MAX;
 }
 
-/* Write the words of another adapter into buf, unless it has some: they become the end of a reason.
- */
+/* Write the words of another adapter into buf, unless it has some: they end a reason. */
 static void add_other(char *buf, size_t n, const char *word, const struct rm_adapter *a,
                       const char *why)
 {

@@ -44,8 +44,7 @@
 #define QCONF_ADVICE_SECONDS 10.0
 /* Seconds for qconf when nothing can start without its answer. */
 #define QCONF_SPOOL_SECONDS 20.0
-/* Seconds for a command to be gone after SIGKILL. One that the kernel holds longer is left alone.
- */
+/* Seconds for a command to be gone after SIGKILL. One that is held longer is left alone. */
 #define ASK_REAP_SECONDS 5.0
 /* Milliseconds between two looks at whether a command has ended; they grow up to this. */
 #define ASK_NAP_MAX_MS 20

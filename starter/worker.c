@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/fault.h"
 #include "common/log.h"
@@ -59,8 +60,7 @@ static void keeper_readable(void *arg, int fd, unsigned events)
     char text[512], limit[256];
     if (errands_keeper_readable(&h->errands))
         return;
-    loop_io_destroy(h->keeper_watch);
-    h->keeper_watch = NULL;
+    loop_io_destroy(take_ptr(h->keeper_watch));
     if (h->state >= HOST_ENDING) { /* this process removes all that was made */
         log_debug("on %s: mpstarter's keeper (pid %d) has died", h->with.hostname, keeper);
         return;

@@ -135,12 +135,11 @@ static Mprun__StatusReply *ask(const char *socket, const Mprun__StatusRequest *m
 {
     struct frame_header h = {.type = FRAME_STATUS_REQUEST};
     uint8_t request[FRAME_HEADER + 16];
-    struct buffer b = {.data = NULL};
+    AUTO(buffer_free) struct buffer b = {.data = NULL};
     char address[ADDRESS_TEXT];
-    if (address_of_path("unix", socket, address) < 0) {
-        error_set(err, ENAMETOOLONG, "'%.60s...' is too long for a socket", socket);
-        return NULL;
-    }
+    if (address_of_path("unix", socket, address) < 0)
+        return error_null(
+            error_set(err, ENAMETOOLONG, "'%.60s...' is too long for a socket", socket));
     AUTO_CLOSE int fd = dial_wait(address, ANSWER_SECONDS, err);
     if (fd < 0)
         return NULL;
@@ -155,7 +154,6 @@ static Mprun__StatusReply *ask(const char *socket, const Mprun__StatusRequest *m
         rc == 0 ? mprun__status_reply__unpack(NULL, buffer_len(&b), buffer_ptr(&b)) : NULL;
     if (rc == 0 && !reply)
         error_set(err, EPROTO, "the answer cannot be read");
-    buffer_free(&b);
     return reply;
 }
 

@@ -237,8 +237,6 @@ static struct json *host_object(const struct resource_host *h)
 
 int mprsrc_print_json(const struct mprsrc_result *r, struct error *err)
 {
-    if (json_available(err) < 0)
-        return -1;
     const struct resources *all = r->resources;
     const struct resource_host *first = r->host ? r->host : all->hosts;
     struct json *job = json_new_object(), *hosts = json_new_array();
@@ -254,7 +252,5 @@ int mprsrc_print_json(const struct mprsrc_result *r, struct error *err)
     for (size_t i = 0; i < (r->host ? 1 : all->nhosts); i++)
         json_put(hosts, NULL, host_object(&first[i]));
     json_put(job, "hosts", hosts);
-    int code = json_write_file(job, "-", err);
-    json_free(job);
-    return code;
+    return json_write_file(job, "-", err);
 }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/mprsrc.h"
@@ -57,8 +56,7 @@ static char *find_qstat(const struct mprsrc_options *o, char *const env[], struc
     }
     if (spawn_resolve(o->qstat ? o->qstat : "qstat", env, NULL, &path, err) == 0)
         return path;
-    error_context(err, "find qstat (--qstat names it)");
-    return NULL;
+    return error_null(error_context(err, "find qstat (--qstat names it)"));
 }
 
 /* ---- what it said ---------------------------------------------------------------------------- */
@@ -185,19 +183,16 @@ static int from_qstat(const struct mprsrc_options *o, struct gridengine_job *job
 {
     const char *owner = job->owner[0] ? job->owner : "*";
     const char *const words[] = {"qstat", "-xml", "-g", "t", "-r", "-u", owner, NULL};
-    struct buffer text = {.data = NULL};
+    AUTO(buffer_free) struct buffer text = {.data = NULL};
     if (job->owner[0] == '-') {
         error_set(err, EBADMSG, "the owner of job %u is '%.60s', which is no user", job->id,
                   job->owner);
         return MPRSRC_DAMAGED;
     }
-    if (mprsrc_qstat(o, words, &text, err) < 0) {
-        buffer_free(&text);
+    if (mprsrc_qstat(o, words, &text, err) < 0)
         return MPRSRC_QSTAT;
-    }
     int rc = gridengine_tasks_parse((const char *)buffer_ptr(&text), buffer_len(&text), job->id,
                                     job->task, &job->hosts, err);
-    buffer_free(&text);
     if (rc < 0)
         error_context(err, "read 'qstat -xml -g t'");
     return rc < 0 ? MPRSRC_DAMAGED : MPRSRC_OK;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprsrc-user.c - root, in a prolog, becomes an ordinary user before it reads what users influence
- */
+/* mprsrc-user.c - root, in a prolog, becomes an ordinary user before it reads what users say */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>

@@ -106,11 +106,10 @@ static int read_text(struct mprsrc_options *o, struct buffer *ret, struct error 
 
 static int read_job(struct mprsrc_options *o, struct gridengine_job *ret, struct error *err)
 {
-    struct buffer text = {.data = NULL};
+    AUTO(buffer_free) struct buffer text = {.data = NULL};
     int code = read_text(o, &text, err);
     if (code == MPRSRC_OK && parse(o, &text, ret, err) < 0)
         code = parse_failed(o, err);
-    buffer_free(&text);
     if (code != MPRSRC_OK)
         return code;
     if (o->job && ret->id != o->job) {
@@ -234,13 +233,12 @@ static int run(const void *request, struct error *err)
 {
     struct mprsrc_options o = *(const struct mprsrc_options *)request;
     o.is_roots = geteuid() == 0;
-    struct gridengine_job job = {.id = 0};
+    AUTO(gridengine_job_free) struct gridengine_job job = {.id = 0};
     int code = read_job(&o, &job, err);
     if (code == MPRSRC_OK)
         code = mprsrc_find_hosts(&o, &job, err);
     if (code == MPRSRC_OK)
         code = show_job(&o, &job, err);
-    gridengine_job_free(&job);
     return code;
 }
 

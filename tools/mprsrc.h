@@ -53,8 +53,7 @@ int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], stru
 /* The job that this process is in, by JOB_ID or, in a session without it, by its shepherd; 0: none.
  * Such a session then has the job's variables. */
 uint32_t mprsrc_own_job(const struct mprsrc_options *o);
-/* Returns true when this process is one of that job. Then *ret_task is its task, 1 without tasks.
- */
+/* Returns true when this process is one of that job. *ret_task is its task, 1 without tasks. */
 bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task);
 /* Finds the hosts of a job whose document names none. Returns an exit code. */
 int mprsrc_find_hosts(const struct mprsrc_options *o, struct gridengine_job *job,

@@ -100,11 +100,10 @@ static int list_only(struct binding_request *b, const char *at, size_t len, stru
 {
     enum level part = take_part_word(&at, &len);
     AUTO_FREE char *text = must(strndup(at, len));
-    struct idset set = {0};
+    AUTO(idset_free) struct idset set = {0};
     int rc = idset_parse(text, &set, err);
     if (rc == 0 && idset_count(&set) == 0)
         rc = error_set(err, EINVAL, "the list of hardware threads is empty");
-    idset_free(&set);
     return rc < 0 || begin_list(b, CPU_LIST_ONLY, err) < 0 ? -1 : add_set(b, part, text, err);
 }
 
@@ -177,11 +176,10 @@ static int list_each(struct binding_request *b, enum level part, const char *at,
         size_t n = strcspn(at, separator);
         n = at + n > end ? (size_t)(end - at) : n;
         AUTO_FREE char *item = must(strndup(at, n));
-        struct idset set = {0};
+        AUTO(idset_free) struct idset set = {0};
         unsigned long times = take_times(item, err);
         int rc = times ? read(item, &set, err) : -1;
         AUTO_FREE char *text = rc == 0 ? must(idset_format(&set)) : NULL;
-        idset_free(&set);
         if (!text)
             return -1;
         for (; times > 0; times--)
@@ -469,11 +467,10 @@ int cmdline_apply_bind(void *target, const char *value, struct error *err)
 /* "nodes=0,2-3" or "interleave=0-1", behind the '='. */
 static int take_memory_nodes(struct binding_request *b, const char *list, struct error *err)
 {
-    struct idset set = {0};
+    AUTO(idset_free) struct idset set = {0};
     int rc = idset_parse(list, &set, err);
     if (rc == 0 && idset_count(&set) == 0)
         rc = error_set(err, EINVAL, "the list of memory nodes is empty");
-    idset_free(&set);
     if (rc == 0 && strlen(list) >= sizeof(b->memory_nodes))
         rc = error_set(err, EINVAL, "the list is longer than %zu bytes", sizeof(b->memory_nodes));
     if (rc == 0)

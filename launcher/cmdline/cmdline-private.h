@@ -142,8 +142,7 @@ int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, 
 bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
 int environment_apply(struct cmdline *c, char *const env[], struct error *err);
 
-/* The words of a file whose lines are parts of a command line, with ":" between them; both are c's.
- */
+/* The words of a file whose lines are parts of a command line, ":" between them; both are c's. */
 int program_file_words(struct cmdline *c, const char *path, int *ret_argc, char *const **ret_argv,
                        struct error *err);
 /* Replace the one program, a file as srun's --multi-prog has it, by the programs that it names. */

@@ -43,8 +43,7 @@ void cmdline_free(struct cmdline *c)
     *c = (struct cmdline){.napps = 0};
 }
 
-/* The options of a dialect, and which of them are used: *ret_used, until nobody watches any more.
- */
+/* The options of a dialect, and which of them are used: *ret_used, while somebody watches. */
 static struct option_def *watched_options(enum dialect d, bool **ret_used)
 {
     size_t n = 0;
@@ -634,7 +633,7 @@ static int check_memory(const struct cmdline *c, struct error *err)
 
 static int check_debugging(const struct cmdline *c, struct error *err)
 {
-    struct idset ranks = {0};
+    AUTO(idset_free) struct idset ranks = {0};
     if (c->debug.stop_on_exec && c->debug.stop_in_init)
         return error_set(err, EINVAL,
                          "--stop-on-exec and --stop-in-init: a rank stops once; keep one");
@@ -646,7 +645,6 @@ static int check_debugging(const struct cmdline *c, struct error *err)
     if (idset_parse(c->debug.wrapped_ranks, &ranks, err) < 0)
         return -1;
     int beyond = c->nranks ? idset_next(&ranks, c->nranks) : -1;
-    idset_free(&ranks);
     return beyond < 0 ? 0
                       : error_set(err, EINVAL, "--ranks names rank %d, but the ranks are 0 to %u",
                                   beyond, c->nranks - 1);

@@ -217,12 +217,11 @@ static int apply_debug_daemon(void *target, const char *value, struct error *err
 
 static int apply_ranks(void *target, const char *value, struct error *err)
 {
-    struct idset ranks = {0};
+    AUTO(idset_free) struct idset ranks = {0};
     ((struct cmdline *)target)->debug.wrapped_ranks = value;
     if (idset_parse(value, &ranks, err) < 0)
         return -1;
     bool is_empty = idset_count(&ranks) == 0;
-    idset_free(&ranks);
     return is_empty ? error_set(err, EINVAL, "the list of ranks is empty") : 0;
 }
 

@@ -17,8 +17,7 @@
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
 
-/* ---- which options, and which of them say the same thing --------------------------------------
- */
+/* ---- which options, and which of them say the same thing ------------------------------------- */
 
 static const char *const families[][7] = {
     {"--map-by", "--bynode", "--distribution", "--npernode", "-N", "--nodes"},
@@ -93,15 +92,13 @@ static const struct option_def *settable(const struct cmdline *c, const char *na
         is_of_line = is_of_line || (def && find(c, of_lines[i]) == def);
     if (def && !is_of_line)
         return def;
-    error_set(err, EINVAL,
-              def ? "option '%.60s' is for command lines alone"
-                  : "there is no option '%.60s'; 'mprun --help all' lists them",
-              name);
-    return NULL;
+    return error_null(error_set(err, EINVAL,
+                                def ? "option '%.60s' is for command lines alone"
+                                    : "there is no option '%.60s'; 'mprun --help all' lists them",
+                                name));
 }
 
-/* --check: the mistake is kept, and the next source is looked at. Returns 0, or -1 without --check.
- */
+/* --check: the mistake is kept, and the next source is looked at. 0, or -1 without --check. */
 static int keep_mistake(struct cmdline *c, const struct error *why)
 {
     struct settings *s = &c->settings;

@@ -71,8 +71,7 @@ int cmdline_apply_minutes(void *target, const char *value, struct error *err)
     return seconds ? cmdline_apply_named(target, "--timeout", text, err) : 0;
 }
 
-/* "pmix_v4" is a version of "pmix", "openmpi" is "none", and "cray_shasta" offers what PALS does.
- */
+/* "pmix_v4" is a version of "pmix", "openmpi" is "none", "cray_shasta" offers what PALS does. */
 int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
 {
     if (strncmp(value, "pmix_v", 6) == 0)

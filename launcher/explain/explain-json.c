@@ -152,10 +152,6 @@ static struct json *make_plan(const struct host_table *hosts, const struct step_
 int explain_print_json(const struct host_table *hosts, const struct step_record *record,
                        const struct starters *starters, const char *would_fail, struct error *err)
 {
-    if (json_available(err) < 0)
-        return error_context(err, "--json");
-    struct json *j = make_plan(hosts, record, starters, would_fail);
-    int rc = json_write_file(j, "-", err);
-    json_free(j);
+    int rc = json_write_file(make_plan(hosts, record, starters, would_fail), "-", err);
     return rc < 0 ? error_context(err, "--json") : 0;
 }

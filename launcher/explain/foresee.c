@@ -27,8 +27,7 @@ struct topology *foresee_topology(const struct step_plan *p, const struct host *
         return topology_load_from(p->cmd->place.topology, err);
     if (a->here)
         return topology_load(a->cores_known ? &a->cores : NULL, err);
-    error_set(err, 0, "its cores are known only there");
-    return NULL;
+    return error_null(error_set(err, 0, "its cores are known only there"));
 }
 
 /* "[BB/..][../..]  package 0 core 0, hardware threads 0-1" */
@@ -42,8 +41,8 @@ static char *bound_text(const struct topology *t, const struct idset *threads, b
 static int foresee_ranks(const struct step_plan *p, const struct host *h, const struct topology *t,
                          struct step_record *record, struct error *err)
 {
-    struct plan_topology cores = {0};
-    struct plan_binding b = {0};
+    AUTO(plan_topology_free) struct plan_topology cores = {0};
+    AUTO(plan_binding_free) struct plan_binding b = {0};
     struct step step = p->step; /* borrowed */
     int rc = topology_cores(t, &cores, err);
     step.bind.slots = p->placements[h->launch_index].slots;
@@ -57,8 +56,6 @@ static int foresee_ranks(const struct step_plan *p, const struct host *h, const 
         AUTO_FREE char *threads = must(b.bound ? idset_format(&b.ranks[i]) : strdup(""));
         step_record_foreseen_rank(record, rank_set_at(h->ranks, i), threads, text);
     }
-    plan_binding_free(&b);
-    plan_topology_free(&cores);
     return rc < 0 ? error_context(err, "host %s", h->name) : 0;
 }
 

@@ -253,8 +253,7 @@ static void has_joined(struct host *h)
     is_placed(h);
 }
 
-/* A host that was on its way when the step was to end has been told so, and is further than that.
- */
+/* A host that was on its way when the step was to end was told so, and is further than that. */
 static bool may_join(const struct host *h)
 {
     return h->state == AGENT_CONNECTED ||

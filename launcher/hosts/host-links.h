@@ -26,8 +26,7 @@ bool host_drop_link(struct host *h, struct link *l);
 /* A frame of this host has come by that link. */
 void host_received(struct host *h, struct link *l);
 /* A host that gets no answer of the host above has connected to mprun itself: it takes l, and is
- * told there that the step ends, as host_table says. False: it is not cut off, and l is not taken.
- */
+ * told there that the step ends, as host_table says. False: it is not cut off, l is not taken. */
 bool host_take_side_link(struct host *h, struct link *l);
 
 /* ---- sending --------------------------------------------------------------------------------- */

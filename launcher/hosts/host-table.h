@@ -95,8 +95,7 @@ void host_forget_start(struct host *h);
 
 /* The host that has this rank; NULL: none has. */
 struct host *host_of_rank(const struct host_table *t, struct rank_name name);
-/* Can a message about this rank come from the host? A world that has ended is not known any more.
- */
+/* Can a message about this rank come from the host? A world that has ended is not known. */
 bool host_may_have_rank(const struct host *h, struct rank_name name);
 /* The host with this number on the wire; NULL: there is none. */
 struct host *host_at(const struct host_table *t, uint32_t launch_index);

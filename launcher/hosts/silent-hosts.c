@@ -10,7 +10,6 @@
 #include <stdio.h>
 
 #include "common/log.h"
-#include "common/must.h"
 #include "common/number.h"
 #include "launcher/tunables.h"
 #include "wire/link/heartbeat.h"

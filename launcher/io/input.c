@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/loop.h"
 #include "common/must.h"
 #include "common/tty.h"
@@ -123,8 +124,7 @@ static void send_chunk(struct input *in, size_t n)
 static void stop_reading(struct input *in)
 {
     in->ended = 1;
-    loop_io_destroy(in->watch);
-    in->watch = NULL;
+    loop_io_destroy(take_ptr(in->watch));
     loop_timer_stop(&in->foreground);
 }
 
@@ -160,8 +160,7 @@ static void take_from_source(struct input *in, uint64_t n)
     }
 }
 
-/* Looks at new data in a pipe or socket and leaves it there. Returns its bytes, 0 at the end, -1.
- */
+/* Looks at new data in a pipe or socket and leaves it there. Its bytes, 0 at the end, -1. */
 static ssize_t look(struct input *in)
 {
     if (in->source == SOURCE_SOCKET)

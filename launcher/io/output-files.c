@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/must.h"
 #include "wire/messages/frame.h"
@@ -67,10 +68,8 @@ static void make_directories(const char *path)
 
 static void close_all(struct output_files *f)
 {
-    for (struct file *file = f->open; file; file = file->next_open) {
-        close(file->fd);
-        file->fd = -1;
-    }
+    for (struct file *file = f->open; file; file = file->next_open)
+        cleanup_close(&file->fd);
     f->open = NULL;
     f->nopen = 0;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-options.h - what users say of the output of ranks: where it goes, and how it looks there
- */
+/* output-options.h - what users say of the output of ranks: where it goes and how it looks */
 #pragma once
 
 #include <stdbool.h>

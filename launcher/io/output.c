@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/must.h"
 #include "launcher/io/last-lines.h"
 #include "launcher/io/line-merge.h"
@@ -302,7 +303,7 @@ void output_message(struct output *o, const char *text, size_t n)
 
 void output_show_last_lines(struct output *o, struct rank_name name, const char *host)
 {
-    struct buffer text = {0};
+    AUTO(buffer_free) struct buffer text = {0};
     char rank[RANK_NAME_TEXT], line[400];
     int n = o->last ? last_lines_get(o->last, name, &text) : -1;
     rank_name_format(name, rank);
@@ -318,7 +319,6 @@ void output_show_last_lines(struct output *o, struct rank_name name, const char 
                  "mprun: rank %s on %.200s, which failed first, has written nothing\n", rank, host);
         output_message(o, line, strlen(line));
     }
-    buffer_free(&text);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -40,8 +40,7 @@ static void answer_first(struct pushed_input *p, enum push_status status)
 
 static void end_input(struct pushed_input *p)
 {
-    loop_io_destroy(p->watch);
-    p->watch = NULL;
+    loop_io_destroy(take_ptr(p->watch));
     cleanup_close(&p->ends[1]);
 }
 

@@ -57,8 +57,7 @@ static double headroom(const struct step_limits *l)
     return least;
 }
 
-/* A host that does not answer holds up the next question for a while only: the others are watched.
- */
+/* A host that does not answer holds up the next question for a while: the others are watched. */
 static void ask(void *arg)
 {
     struct step_limits *l = arg;

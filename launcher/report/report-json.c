@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/cleanup.h"
 #include "common/json.h"
 #include "launcher/report/report.h"
 
@@ -264,13 +265,10 @@ static struct json *make_report(const struct report *r, const struct report_sums
 
 int report_write_json(const struct report *r, const char *path, struct error *err)
 {
-    struct report_sums s;
+    AUTO(report_sums_free) struct report_sums s = {0};
     if (json_available(err) < 0)
         return error_context(err, "write the report '%s'", path);
     report_sums_create(r, &s);
-    struct json *j = make_report(r, &s);
-    int rc = json_write_file(j, path, err);
-    json_free(j);
-    report_sums_free(&s);
+    int rc = json_write_file(make_report(r, &s), path, err);
     return rc < 0 ? error_context(err, "write the report '%s'", path) : 0;
 }

@@ -93,9 +93,9 @@ static void add_moment(struct text_table *t, const char *what, double seconds)
         return;
     text_table_cell(t, "%s", what);
     for (int unknown = 0; unknown < 3; unknown++)
-        text_table_unknown(t);
+        text_table_text(t, NULL);
     add_time(t, seconds);
-    text_table_unknown(t);
+    text_table_text(t, NULL);
 }
 
 static void add_phase(const struct report *r, struct text_table *t, enum launch_phase phase)
@@ -115,10 +115,7 @@ static void add_phase(const struct report *r, struct text_table *t, enum launch_
         at += snprintf(names + at, sizeof(names) - (size_t)at, "%s%.80s %s", i ? ", " : "",
                        r->hosts[s.slowest[i].host].name,
                        time_text(s.slowest[i].seconds, text, sizeof(text)));
-    if (s.nslowest)
-        text_table_cell(t, "%s", names);
-    else
-        text_table_unknown(t);
+    text_table_text(t, names);
 }
 
 static void print_head(const struct report *r, FILE *out)

@@ -219,7 +219,7 @@ static void add_quantities(const struct writer *w, struct text_table *t, const s
         if (!w->shown[i])
             continue;
         if (v < 0)
-            text_table_unknown(t);
+            text_table_text(t, NULL);
         else
             text_table_cell(t, "%s%s", is_upper_bound(q, s) ? "<= " : "",
                             format_value(q, v, text, sizeof(text)));
@@ -235,14 +235,6 @@ static void print_table(struct writer *w, struct text_table *t)
     text_table_destroy(t);
 }
 
-static void add_count(struct text_table *t, uint32_t n)
-{
-    if (n)
-        text_table_cell(t, "%" PRIu32, n);
-    else
-        text_table_unknown(t);
-}
-
 static void add_rank(const struct writer *w, struct text_table *t, size_t i)
 {
     const struct report_rank *k = &w->r->ranks[i];
@@ -250,19 +242,11 @@ static void add_rank(const struct writer *w, struct text_table *t, size_t i)
     char text[64];
     text_table_cell(t, "%s", rank_name_format(k->name, text));
     text_table_cell(t, "%s", w->r->hosts[k->host].name);
-    if (k->bound_threads)
-        text_table_cell(t, "%s", k->bound_threads[0] ? k->bound_threads : "any");
-    else
-        text_table_unknown(t);
-    if (k->limits.memory.set)
-        text_table_cell(t, "%s", size_format(k->limits.memory.value, text, sizeof(text)));
-    else
-        text_table_unknown(t);
+    text_table_text(t, k->bound_threads && !k->bound_threads[0] ? "any" : k->bound_threads);
+    text_table_text(
+        t, k->limits.memory.set ? size_format(k->limits.memory.value, text, sizeof(text)) : NULL);
     add_quantities(w, t, &s);
-    if (k->end)
-        text_table_cell(t, "%s", report_end_text(k->end, text, sizeof(text)));
-    else
-        text_table_unknown(t);
+    text_table_text(t, k->end ? report_end_text(k->end, text, sizeof(text)) : NULL);
 }
 
 static int failed(const struct report_rank *k)
@@ -358,10 +342,7 @@ static void add_summary_row(const struct writer *w, struct text_table *t, const 
     add_named(w, t, c, q, &values[0], differ);
     text_table_cell(t, "%s", format_value(q, values[n / 2].value, text, sizeof(text)));
     add_named(w, t, c, q, &values[n - 1], differ);
-    if (n < c->n)
-        text_table_cell(t, "%zu", c->n - n);
-    else
-        text_table_unknown(t);
+    text_table_number(t, c->n - n, 0);
 }
 
 static void print_summary(struct writer *w, const struct crowd *c)
@@ -396,8 +377,8 @@ static void add_sum(const struct writer *w, struct text_table *t, const char *na
 {
     struct subject s = sum_subject(sum);
     text_table_cell(t, "%s", name);
-    add_count(t, sum->nranks);
-    add_count(t, sum->cores);
+    text_table_number(t, sum->nranks, 0);
+    text_table_number(t, sum->cores, 0);
     add_quantities(w, t, &s);
 }
 
@@ -407,8 +388,8 @@ static void add_usage(const struct writer *w, struct text_table *t, const char *
 {
     struct subject s = {.usage = u, .several = 1};
     text_table_cell(t, "%s", name);
-    text_table_unknown(t);
-    text_table_unknown(t);
+    text_table_text(t, NULL);
+    text_table_text(t, NULL);
     add_quantities(w, t, &s);
 }
 

@@ -17,7 +17,6 @@
 #include "launcher/outcome/host-failures.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/tunables.h"
-#include "wire/start-channel/agent-channel.h"
 #include "wire/start-channel/holder-socket.h"
 
 /* ---- the holder ------------------------------------------------------------------------------ */
@@ -206,8 +205,7 @@ static void start_wanted(struct starters *s)
             start_missing(&s->of[i]);
 }
 
-/* Starts the host again if its starter has not reported back: the agent may never have forked it.
- */
+/* Starts the host again if its starter has not reported back: the agent may not have forked it. */
 static bool is_forked_anew(struct starter *st)
 {
     if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict))
@@ -534,5 +532,4 @@ void agents_close(struct agents *a)
     loop_timer_stop(&a->patience);
     loop_io_destroy(take_ptr(a->io));
     cleanup_close(&a->fd);
-    a->fd = -1;
 }

@@ -40,13 +40,11 @@ void agents_init(struct agents *a, struct starters *s);
 /* Finds the holder of the job's agents, or starts it where the step is to have agents (--keep), and
  * asks for all hosts. Nothing is done where the adapter cannot. */
 void agents_begin(struct agents *a);
-/* Connects to the holder; starts_it: and starts it if there is none. A descriptor, or -1 with err.
- */
+/* Connects to the holder; starts_it: starts it if there is none. A descriptor, or -1 with err. */
 int agents_reach_holder(struct agents *a, bool starts_it, struct error *err);
 /* No host waits for an agent any more. */
 void agents_cancel(struct agents *a);
-/* The manager has suspended the job, and has stopped the holder and the start clients that it has.
- */
+/* The manager has suspended the job, and stopped the holder and the start clients that it has. */
 void agents_wake(const struct agents *a);
 /* The step is over. Returns whether mprun may end: not before agents that no other step needs have
  * ended, and their tasks with them. The step's turn comes when that changes. */

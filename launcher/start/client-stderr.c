@@ -121,8 +121,7 @@ static void readable(void *arg, int fd, unsigned events)
     }
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    loop_io_destroy(c->io);
-    c->io = NULL;
+    loop_io_destroy(take_ptr(c->io));
     end_line(c);
 }
 
@@ -160,7 +159,6 @@ void client_stderr_hand_over(struct client_stderr *c)
 {
     loop_io_destroy(take_ptr(c->io));
     cleanup_close(&c->fd);
-    c->fd = -1;
 }
 
 void client_stderr_add(struct client_stderr *c, const void *p, size_t n)

@@ -21,7 +21,6 @@ static void hang_up(struct grants *g)
     g->io = NULL;
     g->then = NULL;
     cleanup_close(&g->fd);
-    g->fd = -1;
 }
 
 void grants_mprund_is_silent(struct grants *g, const char *host, const char *why)

@@ -5,8 +5,7 @@
 #include <stdint.h>
 
 /* How long agents stay, other than so many seconds: while there is a step; until the job ends; this
- * step starts none; KEEP_STEP where the manager may have no room for a second task, else KEEP_NO.
- */
+ * step starts none; KEEP_STEP where the manager has perhaps no room for two tasks, else KEEP_NO. */
 enum { KEEP_STEP = 0, KEEP_JOB = -1, KEEP_NO = -2, KEEP_AS_NEEDED = -3 };
 
 struct start_options {

@@ -165,8 +165,7 @@ bool room_was_none(struct starter *st);
 void room_cancel(struct starters *s);
 void room_end(struct starters *s); /* no host waits any more */
 
-/* ---- start-through-hosts.c: hosts that are started by the starter of the host above them ------
- */
+/* ---- start-through-hosts.c: hosts that are started by the starter of the host above them ----- */
 
 void through_begin(struct starters *s);
 bool through_is_elsewhere(const struct starter *st); /* mprun is not to start it now */

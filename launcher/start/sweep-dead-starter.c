@@ -121,8 +121,7 @@ static void sweep_directory(const char *path)
         log_warn("%s", e.text);
 }
 
-/* The directories that a host makes where `base` is its TMPDIR; it may have died before it said so.
- */
+/* The directories that a host makes where `base` is its TMPDIR; it may have died before that. */
 static void sweep_below(const struct starter *st, const char *base)
 {
     char path[512], name[HOST_DIRECTORY_NAME];

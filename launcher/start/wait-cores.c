@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -16,7 +15,6 @@ static void close_it(struct cores_wait *w)
 {
     loop_io_destroy(take_ptr(w->io));
     cleanup_close(&w->fd);
-    w->fd = -1;
 }
 
 static void begin(struct cores_wait *w)

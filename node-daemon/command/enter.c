@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* enter.c - `mprund enter`: for prologs of resource managers that mprund does not know, and by hand
- */
+/* enter.c - `mprund enter`: for prologs of managers that mprund does not know, and by hand */
 #include "node-daemon/command/enter.h"
 
 #include <errno.h>

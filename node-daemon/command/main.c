@@ -33,8 +33,7 @@
 /* Codes of exit, as in mprund(8). */
 enum { CODE_OK = 0, CODE_FAILED = 1, CODE_USAGE = 2, CODE_STUCK = 3, CODE_RUNS_ALREADY = 4 };
 
-/* ---- being the daemon -------------------------------------------------------------------------
- */
+/* ---- being the daemon ------------------------------------------------------------------------ */
 
 /* Becomes the supervisor, which has the configuration read by these same words. */
 static int exec_supervisor(const struct mprund_options *o, int ready, int argc, char **argv,

@@ -15,8 +15,7 @@
 #include "common/cleanup.h"
 #include "containment/cgroup/mounts.h"
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Go down from the hierarchy's mount point, make what is missing, and let every directory on the
  * way give the controllers to what is below: those that it has and may give. LOOK: the last one on
@@ -163,7 +162,7 @@ static int add_v1(struct ground *g, const struct cgroup_mounts *mounts, unsigned
 int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, int version,
                 unsigned controllers, enum ground_use use, struct error *err)
 {
-    struct cgroup_mounts mounts = {0};
+    AUTO(cgroup_mounts_free) struct cgroup_mounts mounts = {0};
     memset(g, 0, sizeof(*g));
     g->cgroup = strdup(cgroup);
     g->v2_cgroup = strdup(v2_cgroup);
@@ -180,7 +179,6 @@ int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, int
                        : version == 1 ? "none of the subsystems (cgroup v1) is"
                                       : "neither cgroup v2 nor any of the subsystems is");
     int saved = errno;
-    cgroup_mounts_free(&mounts);
     if (rc < 0)
         ground_close(g);
     errno = saved;
@@ -198,8 +196,7 @@ void ground_close(struct ground *g)
     memset(g, 0, sizeof(*g));
 }
 
-/* ---- what jobs have there ---------------------------------------------------------------------
- */
+/* ---- what jobs have there -------------------------------------------------------------------- */
 
 unsigned ground_lacks(const struct ground *g, unsigned controllers)
 {

@@ -136,8 +136,7 @@ const struct option_def mprund_option_defs[] = {
     {NULL, NULL, NULL, NULL, OPTION_ONCE, .apply = NULL},
 };
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* resolve is what the supervisor calls. */
 static const char *const words[] = {"status", "sensor", "enter", "resolve", NULL};

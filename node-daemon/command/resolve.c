@@ -34,8 +34,7 @@
 
 enum { BACKLOG = 512 }; /* with fewer, those that connect again and again push others out */
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* A text of the command line instead of the file's. */
 static int replace(char **text, const char *by)
@@ -62,8 +61,7 @@ int resolve_settings(const struct mprund_options *o, struct conf *ret, struct er
     return error_errno(err, ENOMEM, "read the configuration");
 }
 
-/* ---- gifts ------------------------------------------------------------------------------------
- */
+/* ---- gifts ----------------------------------------------------------------------------------- */
 
 /* Takes fd. */
 static int give(enum gift gift, unsigned which, int fd, struct error *err)
@@ -124,8 +122,7 @@ static int give_ground(const struct mprund_options *o, const struct conf *c, str
     return rc;
 }
 
-/* ---- sentinels, trace, key --------------------------------------------------------------------
- */
+/* ---- sentinels, trace, key ------------------------------------------------------------------- */
 
 static int open_sentinels(const char *dir, const struct plan *p, struct error *err)
 {
@@ -174,8 +171,7 @@ static int give_key(const struct conf *c, struct error *err)
     return rc < 0 ? -1 : give(GIFT_KEY, 0, fd, err);
 }
 
-/* ---- sockets ----------------------------------------------------------------------------------
- */
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 /* The receiver of a descriptor may have to close it, and can be kept waiting by that for as long as
  * a user likes (SO_LINGER). Linux 6.16 refuses to send one; accepted sockets inherit this. */
@@ -210,8 +206,7 @@ static int give_sockets(struct error *err)
     return roots < 0 ? -1 : give(GIFT_ROOT_SOCKET, 0, roots, err);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int find_user(const struct conf *c, struct plan *p, struct error *err)
 {

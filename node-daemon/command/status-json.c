@@ -45,8 +45,6 @@ static struct json *job_object(const struct grant_answer *a)
 
 int status_write_json(const struct status *s, struct error *err)
 {
-    if (json_available(err) < 0)
-        return -1;
     struct json *all = json_new_object(), *jobs = json_new_array();
     for (size_t i = 0; i < s->n; i++)
         json_put(jobs, NULL, job_object(&s->job[i]));
@@ -57,7 +55,5 @@ int status_write_json(const struct status *s, struct error *err)
         json_put_int(all, "cores", s->all.cores_total);
     if (s->all.cores_free != GRANT_UNKNOWN)
         json_put_int(all, "cores_free", s->all.cores_free);
-    int rc = json_write_file(all, "-", err);
-    json_free(all);
-    return rc;
+    return json_write_file(all, "-", err);
 }

@@ -53,8 +53,7 @@ const char *status_user(const struct grant_answer *a)
     return pw ? pw->pw_name : "";
 }
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 /* 0 at the last answer, 1 after a job, -1 with err */
 static int take(int fd, struct status *s, struct error *err)
@@ -98,39 +97,21 @@ void status_free(struct status *s)
     *s = (struct status){0};
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void cell_size(struct text_table *t, uint64_t bytes)
 {
     char buf[16];
-    if (bytes == GRANT_UNLIMITED)
-        text_table_unknown(t);
-    else
-        text_table_cell(t, "%s", bytes ? size_format(bytes, buf, sizeof(buf)) : "0");
-}
-
-static void cell_number(struct text_table *t, uint64_t n)
-{
-    if (n == GRANT_UNLIMITED)
-        text_table_unknown(t);
-    else
-        text_table_cell(t, "%" PRIu64, n);
-}
-
-static void cell_text(struct text_table *t, const char *text)
-{
-    if (text[0])
-        text_table_cell(t, "%s", text);
-    else
-        text_table_unknown(t);
+    text_table_text(t, bytes == GRANT_UNLIMITED ? NULL
+                       : bytes                  ? size_format(bytes, buf, sizeof(buf))
+                                                : "0");
 }
 
 /* Say who chose the cores where they are not its own by mprund's choice. */
 static void cell_cores(struct text_table *t, const struct grant_answer *a)
 {
     if (a->cores_how == GRANT_CORES_ALL)
-        text_table_unknown(t);
+        text_table_text(t, NULL);
     else if (a->cores_lent)
         text_table_cell(t, "%s (%" PRIu32 " core%s lent)", a->cpus, a->cores_lent,
                         plural(a->cores_lent));
@@ -148,23 +129,20 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
     char cpu[32];
     text_table_cell(t, "%s", a->job);
     text_table_cell(t, "%s", status_manager(a->manager));
-    if (a->uid)
-        text_table_cell(t, "%" PRIu32, a->uid);
-    else
-        text_table_unknown(t);
-    cell_text(t, status_user(a));
+    text_table_number(t, a->uid, 0);
+    text_table_text(t, status_user(a));
     text_table_cell(t, "%s", status_state(a->state));
-    cell_number(t, a->processes);
+    text_table_number(t, a->processes, GRANT_UNLIMITED);
     text_table_cell(t, "%s", duration_format((double)a->cpu_us / 1e6, cpu, sizeof(cpu)));
     cell_size(t, a->memory_now);
     cell_size(t, a->memory);
-    cell_number(t, a->pids);
+    text_table_number(t, a->pids, GRANT_UNLIMITED);
     cell_cores(t, a);
     if (a->gpus_lent)
         text_table_cell(t, "%s (%" PRIu32 " lent)", a->gpus[0] ? a->gpus : "-", a->gpus_lent);
     else
-        cell_text(t, a->gpus);
-    cell_text(t, a->text);
+        text_table_text(t, a->gpus);
+    text_table_text(t, a->text);
 }
 
 static int write_table(const struct status *s, struct error *err)

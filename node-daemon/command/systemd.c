@@ -25,7 +25,6 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/path.h"
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/mounts.h"
 
@@ -38,11 +37,10 @@ enum { WAIT_MS = 30000, SCOPE_PATH_MAX = 1024 };
  * here, or only another part of it. */
 static char *scope_path(struct error *err)
 {
-    struct cgroup_mounts mounts = {0};
+    AUTO(cgroup_mounts_free) struct cgroup_mounts mounts = {0};
     char *path = NULL;
     if (cgroup_mounts_read(&mounts, err) == 0)
         path = cgroup_directory(&mounts, 2, 0, SYSTEMD_SCOPE_CGROUP, NULL, err);
-    cgroup_mounts_free(&mounts);
     return path;
 }
 
@@ -58,8 +56,7 @@ int systemd_is_wanted(const struct conf *c)
            S_ISDIR(st.st_mode); /* as sd_booted(3) */
 }
 
-/* ---- the holder -------------------------------------------------------------------------------
- */
+/* ---- the holder ------------------------------------------------------------------------------ */
 
 int systemd_hold(void)
 {
@@ -142,8 +139,7 @@ static int start_holder(int in_scope, pid_t *ret, struct error *err)
     return rc;
 }
 
-/* ---- the scope --------------------------------------------------------------------------------
- */
+/* ---- the scope ------------------------------------------------------------------------------- */
 
 /* 0 with *ret_fd the scope's directory, or -1 where it is not there; -1 with err. */
 static int open_scope(int *ret_fd, struct error *err)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/number.h"
 #include "containment/cgroup/controllers.h"
 #include "containment/cgroup/dir.h"
@@ -215,10 +216,9 @@ static int check_memory(cfg_t *cfg, cfg_opt_t *opt)
 static int check_cpus(cfg_t *cfg, cfg_opt_t *opt)
 {
     const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    struct idset set = {0};
+    AUTO(idset_free) struct idset set = {0};
     struct error e = {.text = ""};
     int rc = idset_parse(v ? v : "", &set, &e);
-    idset_free(&set);
     if (rc < 0)
         cfg_error(cfg, "%s = \"%s\": %s", cfg_opt_name(opt), v ? v : "", e.text);
     return rc;

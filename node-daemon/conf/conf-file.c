@@ -16,21 +16,17 @@ enum { FILE_MAX = 1 << 20 };
 static char *read_text(int fd, const char *path, struct error *err)
 {
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0) {
-        error_errno(err, errno, "read configuration '%s'", path);
-        return NULL;
-    }
-    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX) {
-        error_set(err, EINVAL, "read configuration '%s': not a file of at most 1 MiB", path);
-        return NULL;
-    }
-    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022)) {
-        error_set(err, EPERM,
-                  "read configuration '%s': it must belong to root and be writable to nobody else "
-                  "(chown root, chmod 644)",
-                  path);
-        return NULL;
-    }
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_null(error_errno(err, errno, "read configuration '%s'", path));
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+        return error_null(
+            error_set(err, EINVAL, "read configuration '%s': not a file of at most 1 MiB", path));
+    if ((st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022))
+        return error_null(error_set(
+            err, EPERM,
+            "read configuration '%s': it must belong to root and be writable to nobody else "
+            "(chown root, chmod 644)",
+            path));
     char *text = calloc(1, (size_t)st.st_size + 1);
     if (!text || pread(fd, text, (size_t)st.st_size, 0) != st.st_size) {
         error_errno(err, text ? EIO : ENOMEM, "read configuration '%s'", path);
@@ -40,8 +36,7 @@ static char *read_text(int fd, const char *path, struct error *err)
     return text;
 }
 
-/* libconfuse (3.3) counts the lines of comments several times, and messages would name wrong ones.
- */
+/* libconfuse (3.3) counts the lines of comments several times: messages would name wrong ones. */
 static void blank_comments(char *text)
 {
     char quote = 0;

@@ -14,8 +14,7 @@
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf-private.h"
 
-/* ---- what libconfuse says ---------------------------------------------------------------------
- */
+/* ---- what libconfuse says -------------------------------------------------------------------- */
 
 static struct error *messages; /* its error function has no argument of ours */
 
@@ -27,8 +26,7 @@ static void note_error(cfg_t *cfg, const char *fmt, va_list ap)
         error_set(messages, EINVAL, "%d: %s", cfg->line, text);
 }
 
-/* ---- what there is, and what becomes of it ----------------------------------------------------
- */
+/* ---- what there is, and what becomes of it --------------------------------------------------- */
 
 static cfg_t *new_cfg(void)
 {

@@ -90,6 +90,5 @@ int conf_read(const char *path, int required, struct conf *ret, struct error *er
  * beginning. */
 int conf_read_fd(int fd, struct conf *ret, struct error *err);
 void conf_free(struct conf *c);
-/* The bit of a subsystem, by the kernel's names and those of v1's counting ones: 0, or -1 with err.
- */
+/* The bit of a subsystem, by the kernel's names and v1's counting ones: 0, or -1 with err. */
 int conf_subsystem(const char *word, unsigned *ret, struct error *err);

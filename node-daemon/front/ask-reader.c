@@ -38,8 +38,7 @@ struct reader_link {
     bool told;       /* that it said what is no answer */
 };
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static struct question *find(struct reader_link *r, uint64_t id)
 {
@@ -91,8 +90,7 @@ bool reader_is_busy(const struct reader_link *r)
     return r->of_users >= USERS_AT_ONCE;
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* It ends, and goes to logs and terminals. */
 static bool is_text(const char *text, size_t n)
@@ -150,7 +148,6 @@ static void drop(struct reader_link *r)
 {
     loop_io_destroy(take_ptr(r->io));
     cleanup_close(&r->fd);
-    r->fd = -1;
 }
 
 /* 0: there is no more now. */
@@ -182,8 +179,7 @@ static void readable(void *arg, int fd, unsigned events)
         ;
 }
 
-/* ---- the link ---------------------------------------------------------------------------------
- */
+/* ---- the link -------------------------------------------------------------------------------- */
 
 static void take_link(struct reader_link *r)
 {
@@ -220,10 +216,8 @@ struct reader_link *reader_link_create(struct loop *l, struct start *s, const st
                                        struct error *err)
 {
     struct reader_link *r = calloc(1, sizeof(*r));
-    if (!r) {
-        error_errno(err, ENOMEM, "prepare to ask the reader");
-        return NULL;
-    }
+    if (!r)
+        return error_null(error_errno(err, ENOMEM, "prepare to ask the reader"));
     *r = (struct reader_link){
         .loop = l, .start = s, .conf = conf, .calls = *calls, .arg = arg, .fd = -1};
     take_link(r);
@@ -240,8 +234,7 @@ void reader_link_destroy(struct reader_link *r)
     free(r);
 }
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int send_question(struct reader_link *r, const struct reader_request *q, int fd,
                          struct error *err)

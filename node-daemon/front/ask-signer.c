@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "node-daemon/lib/signer-protocol.h"

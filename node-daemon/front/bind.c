@@ -12,8 +12,7 @@
 #include "common/log.h"
 #include "node-daemon/lib/ge-names.h"
 
-/* ---- which job --------------------------------------------------------------------------------
- */
+/* ---- which job ------------------------------------------------------------------------------- */
 
 /* "23" is Grid Engine's way to say 23.1 of a job without tasks. */
 static void full_name(const char *name, char *buf, size_t n)
@@ -67,8 +66,7 @@ int bind_describe(struct findings *found, const struct conf *c, const struct gra
     return 0;
 }
 
-/* ---- its limits -------------------------------------------------------------------------------
- */
+/* ---- its limits ------------------------------------------------------------------------------ */
 
 /* Memory and virtual memory as they were asked for: virtual memory is memory and swap together, so
  * it is never less than memory, and alone it is the limit of memory, too. */

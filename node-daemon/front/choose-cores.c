@@ -25,8 +25,7 @@ struct room {
     size_t around; /* cores in the package that it is in */
 };
 
-/* The room that is left of a group in `outer`, of the kind `of`; left 0: it is elsewhere, or full.
- */
+/* The room that is left of a group in `outer`, of the kind `of`; 0: it is elsewhere, or full. */
 static struct room look(const struct choice *c, enum nearness kind, unsigned group,
                         enum nearness of, unsigned outer)
 {

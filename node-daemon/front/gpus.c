@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "node-daemon/front/gpus.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,8 +12,7 @@
 
 enum { DEVICES_MAX = 1024 };
 
-/* ---- which there are --------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------- */
 
 static int add(struct gpus *g, const char *id)
 {
@@ -59,8 +57,7 @@ static int add_devices(int root, struct gpus *g)
     return 0;
 }
 
-/* ---- where they are ---------------------------------------------------------------------------
- */
+/* ---- where they are -------------------------------------------------------------------------- */
 
 /* The driver's file about a device: "Device Minor: 	 3". */
 static int read_minor(int root, const char *pci, char *ret, size_t n)
@@ -135,8 +132,7 @@ void gpus_free(struct gpus *g)
     *g = (struct gpus){0};
 }
 
-/* ---- choosing ---------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 int gpus_list_has(const char *list, const char *id)
 {

@@ -16,8 +16,7 @@
 
 static const double TELL_S = 1; /* users are not to fill logs */
 
-/* ---- signing ----------------------------------------------------------------------------------
- */
+/* ---- signing --------------------------------------------------------------------------------- */
 
 struct token grant_token(const struct conf *c, const char *job, uid_t uid, const struct demand *d,
                          const char *host, uint32_t slots)
@@ -44,10 +43,8 @@ struct grant_answer *grants_sign(struct start *s, const struct conf *c, const st
 {
     size_t n = 0;
     AUTO_FREE struct grant_answer *a = calloc(hosts->n + 1, sizeof(*a));
-    if (!a) {
-        error_errno(err, ENOMEM, "sign a grant");
-        return NULL;
-    }
+    if (!a)
+        return error_null(error_errno(err, ENOMEM, "sign a grant"));
     for (size_t i = 0; i < hosts->n; i++)
         if (hosts->answer[i].more &&
             sign_one(s, c, job, hosts->answer[i].host, hosts->answer[i].slots, &a[n++], err) < 0)
@@ -58,8 +55,7 @@ struct grant_answer *grants_sign(struct start *s, const struct conf *c, const st
     return take_ptr(a);
 }
 
-/* ---- taking -----------------------------------------------------------------------------------
- */
+/* ---- taking ---------------------------------------------------------------------------------- */
 
 int grant_apply(const struct token *t, const char *cell, struct evidence *e, struct error *err)
 {

@@ -14,8 +14,7 @@
 
 enum { LIST_MAX = 16384 };
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static int read_list(int system, const char *path, struct idset *ret)
 {
@@ -42,15 +41,12 @@ static long read_package(int system, unsigned thread)
 static long read_cache(int system, unsigned thread)
 {
     char path[64];
-    struct idset sharing = {0};
+    AUTO(idset_free) struct idset sharing = {0};
     snprintf(path, sizeof(path), "cpu/cpu%u/cache/index3/shared_cpu_list", thread);
-    int first = read_list(system, path, &sharing) == 0 ? idset_next(&sharing, 0) : -1;
-    idset_free(&sharing);
-    return first;
+    return read_list(system, path, &sharing) == 0 ? idset_next(&sharing, 0) : -1;
 }
 
-/* ---- groups -----------------------------------------------------------------------------------
- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 struct raw { /* what the kernel calls the groups of a core */
     long package, node, cache;
@@ -125,8 +121,7 @@ static int put_in_order(struct host_cores *h, struct raw *raw)
     return 0;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* "Node 0 MemTotal:  1024000 kB" is the first line. */
 static uint64_t read_memory(int system, int node)
@@ -210,8 +205,7 @@ void host_cores_free(struct host_cores *h)
     memset(h, 0, sizeof(*h));
 }
 
-/* ---- sets -------------------------------------------------------------------------------------
- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 /* The n-th core of the n-th package, or NULL. */
 static const struct host_core *core_at(const struct host_cores *h, unsigned package, unsigned core)

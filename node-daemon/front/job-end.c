@@ -6,11 +6,8 @@
  * such as a process in uninterruptible sleep, makes the job "stuck": it is shown with the reason,
  * and tried again for ever, at long intervals. The mark of an ended job is its directory's mode, so
  * that a daemon which is started again goes on ending it. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -35,8 +32,7 @@ static enum mover_kill to_kill(const struct job *job, double since)
                                                           : KILL_USERS;
 }
 
-/* ---- removing ---------------------------------------------------------------------------------
- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
 static void tell_usage(const struct job *job, const struct usage *u)
 {
@@ -90,8 +86,7 @@ static void note_placement(struct job *job)
     idset_free(&nodes);
 }
 
-/* ---- trying again -----------------------------------------------------------------------------
- */
+/* ---- trying again ---------------------------------------------------------------------------- */
 
 static void say_stuck(struct job *job, size_t part, const char *who)
 {
@@ -185,8 +180,7 @@ static void end_turn(void *arg)
     loop_timer_start(&job->timer, next_pause(job), 0);
 }
 
-/* ---- beginning --------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 void job_end(struct job *job)
 {

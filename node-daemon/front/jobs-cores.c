@@ -27,8 +27,7 @@ static const char *const how_words[] = {[GRANT_CORES_ALL] = "all",
                                         [GRANT_CORES_SHARED] = "shared"};
 enum { HOW_WORDS = sizeof(how_words) / sizeof(how_words[0]) };
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 int cores_open(struct jobs *j, struct error *err)
 {
@@ -66,8 +65,7 @@ struct cgroup_at cores_at(const struct job *job)
     return ground_at(job->jobs->ground, (size_t)job->jobs->cores_part, job->dir);
 }
 
-/* ---- sets -------------------------------------------------------------------------------------
- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 /* A byte a core. */
 struct sets {
@@ -110,7 +108,7 @@ static void find_free(const struct jobs *j, const struct job *except, const unsi
  * one, nothing) is free. */
 static int find_sets(const struct jobs *j, const struct job *job, struct sets *s)
 {
-    struct idset here = {0};
+    AUTO(idset_free) struct idset here = {0};
     size_t n = j->cores.n;
     if (!(s->all = calloc(6, n + 1)))
         return -1;
@@ -126,7 +124,6 @@ static int find_sets(const struct jobs *j, const struct job *job, struct sets *s
     host_cores_of_threads(&j->cores, &j->conf->system_cpus, s->other);
     for (size_t c = 0; c < n; c++)
         s->pool[c] &= !s->other[c];
-    idset_free(&here);
     if (job && is_held(job))
         host_cores_of_threads(&j->cores, &job->cores.cpus, s->own);
     find_free(j, job, NULL, s);
@@ -141,14 +138,13 @@ static size_t count(const struct jobs *j, const unsigned char *set)
 /* Threads of these cores, those that the jobs' cpuset has. */
 static int threads_of(const struct jobs *j, const unsigned char *set, struct idset *ret)
 {
-    struct idset here = {0};
+    AUTO(idset_free) struct idset here = {0};
     idset_free(ret);
     int rc = host_cores_threads(&j->cores, set, ret);
     if (rc == 0)
         rc = at_read_cpus(ground_at(j->ground, (size_t)j->cores_part, "."), &here);
     if (rc == 0)
         idset_intersect(ret, &here);
-    idset_free(&here);
     return rc;
 }
 
@@ -165,8 +161,7 @@ static int choose_free(const struct jobs *j, size_t n, struct sets *s)
     return 0;
 }
 
-/* ---- giving -----------------------------------------------------------------------------------
- */
+/* ---- giving ---------------------------------------------------------------------------------- */
 
 static void take_note(const struct job *job)
 {
@@ -202,7 +197,7 @@ static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsi
  * a word (v2 then gives all that the parent has). */
 static int check_held(const struct job *job, const struct idset *cpus, struct error *err)
 {
-    struct idset has = {0};
+    AUTO(idset_free) struct idset has = {0};
     int rc = at_read_cpus(cores_at(job), &has);
     if (rc == 0 && !idset_equal(cpus, &has)) {
         AUTO_FREE char *wanted = idset_format(cpus), *got = idset_format(&has);
@@ -211,7 +206,6 @@ static int check_held(const struct job *job, const struct idset *cpus, struct er
     } else if (rc < 0) {
         rc = error_errno(err, errno, "read its hardware threads");
     }
-    idset_free(&has);
     return rc;
 }
 
@@ -265,8 +259,7 @@ static int change(struct job *job, enum grant_cores how, size_t n, const unsigne
     return 0;
 }
 
-/* ---- what the manager says --------------------------------------------------------------------
- */
+/* ---- what the manager says ------------------------------------------------------------------- */
 
 /* A job whose cores were mprund's choice makes room for one whose are its manager's. */
 static void make_room(struct jobs *j, const struct job *newcomer, struct sets *s)
@@ -359,8 +352,7 @@ int jobs_add_task(struct job *job, const struct evidence *e, struct error *err)
     return change(job, GRANT_CORES_MANAGER, count(j, s.chosen), s.chosen, err);
 }
 
-/* ---- a new job --------------------------------------------------------------------------------
- */
+/* ---- a new job ------------------------------------------------------------------------------- */
 
 static int too_few(const struct job *job, size_t want, const struct sets *s, struct error *err)
 {
@@ -457,8 +449,7 @@ void cores_note(const struct job *job)
         take_note(job);
 }
 
-/* ---- after a restart --------------------------------------------------------------------------
- */
+/* ---- after a restart ------------------------------------------------------------------------- */
 
 static enum grant_cores parse_note(const char *text, unsigned *ret_n)
 {
@@ -500,8 +491,7 @@ void cores_read(struct job *job)
         log_warn("read which cores job %s has: %s", job->name, strerror(errno));
 }
 
-/* ---- other numbers ----------------------------------------------------------------------------
- */
+/* ---- other numbers --------------------------------------------------------------------------- */
 
 /* Those that it has and more, in the same nodes where there are; or fewer of them. */
 static int resize(const struct jobs *j, size_t n, struct sets *s)
@@ -549,8 +539,7 @@ int jobs_set_cores(struct jobs *j, struct job *job, unsigned n, struct error *er
     return change(job, GRANT_CORES_CHOSEN, n, s.chosen, err);
 }
 
-/* ---- while it is suspended --------------------------------------------------------------------
- */
+/* ---- while it is suspended ------------------------------------------------------------------- */
 
 /* A core stays if the job has other threads of it: a process may run on these. The memory nodes
  * stay. */
@@ -613,8 +602,7 @@ void cores_have_alone(struct job *job)
         log_error("%s", e.text);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 /* As much of a list as there is room for. */
 static void put_list(const char *list, char *buf, size_t size)
@@ -633,7 +621,7 @@ static void put_list(const char *list, char *buf, size_t size)
 
 void cores_describe(const struct job *job, struct grant_answer *ret)
 {
-    struct idset has = {0};
+    AUTO(idset_free) struct idset has = {0};
     ret->cores_how = job->cores.how;
     ret->cores = job->cores.n;
     if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cores_at(job), &has) == 0) {
@@ -646,7 +634,6 @@ void cores_describe(const struct job *job, struct grant_answer *ret)
             ret->cores_beyond = n > job->cores.n ? (uint32_t)n - job->cores.n : 0;
         }
     }
-    idset_free(&has);
 }
 
 int jobs_count_cores(const struct jobs *j, uint32_t *ret_total, uint32_t *ret_free)

@@ -36,8 +36,8 @@ static int nodes_of(const struct job *job, struct idset *ret)
 static int choose(struct job *job, size_t more, struct error *err)
 {
     const struct jobs *j = job->jobs;
-    struct gpus gpus = {0};
-    struct idset nodes = {0};
+    AUTO(gpus_free) struct gpus gpus = {0};
+    AUTO(idset_free) struct idset nodes = {0};
     AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     AUTO_FREE const char **taken = calloc(j->n + 1, sizeof(*taken));
     for (size_t i = 0; taken && i < j->n; i++)
@@ -57,13 +57,10 @@ static int choose(struct job *job, size_t more, struct error *err)
                        "job %s is to have %zu GPU%s more of this host, and of its %zu only %zu %s "
                        "free",
                        job->name, more, plural(more), gpus.n, got, got == 1 ? "is" : "are");
-    idset_free(&nodes);
-    gpus_free(&gpus);
     return rc;
 }
 
-/* ---- holding ----------------------------------------------------------------------------------
- */
+/* ---- holding --------------------------------------------------------------------------------- */
 
 /* A device that is not there yet is made by its driver later. */
 static int find_device(const char *file, struct cgroup_device *ret)
@@ -133,8 +130,7 @@ int jobs_hold_gpus(struct job *job, const char *cgroup, const char *gpus, struct
     return hold(job, below, gpus, err);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* The first n of the list. */
 static void cut(char *list, size_t n)
@@ -180,8 +176,7 @@ void gpus_note_read(struct job *job)
     (void)jobs_read_note(job->jobs, job, note, job->gpus, sizeof(job->gpus));
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 void gpus_describe(const struct job *job, struct grant_answer *ret)
 {

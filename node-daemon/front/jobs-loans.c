@@ -92,8 +92,7 @@ void loans_free(struct job *job)
         drop(job, job->loans);
 }
 
-/* ---- lending ----------------------------------------------------------------------------------
- */
+/* ---- lending --------------------------------------------------------------------------------- */
 
 static void lend_gpus(struct job *job, struct loan *l, const char *asked)
 {
@@ -163,7 +162,7 @@ static bool is_plain(const char *cgroup)
 int jobs_lend(struct job *job, const char *cgroup, const char *cpus, const char *gpus,
               struct error *err)
 {
-    struct idset set = {0};
+    AUTO(idset_free) struct idset set = {0};
     if (!job->jobs->conf->lends)
         return error_set(err, ENOTSUP, "mprund lends nothing of suspended steps here");
     if (!is_plain(cgroup))
@@ -173,13 +172,10 @@ int jobs_lend(struct job *job, const char *cgroup, const char *cpus, const char 
         return 0;
     if (idset_parse(cpus, &set, err) < 0)
         return error_context(err, "lend hardware threads");
-    int rc = lend(job, cgroup, &set, gpus, err);
-    idset_free(&set);
-    return rc;
+    return lend(job, cgroup, &set, gpus, err);
 }
 
-/* ---- taking back ------------------------------------------------------------------------------
- */
+/* ---- taking back ----------------------------------------------------------------------------- */
 
 static void end(struct job *job, struct loan *l)
 {
@@ -243,8 +239,7 @@ void loans_read(struct job *job)
     }
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------- */
 
 size_t loans_count_gpus(const struct job *job)
 {

@@ -33,13 +33,10 @@ static int give(const struct job *job, const struct idset *nodes, struct error *
 {
     struct mover_request q = {.uid = 0};
     struct mover_answer a;
-    struct idset has = {0};
+    AUTO(idset_free) struct idset has = {0};
     AUTO_FREE char *text = idset_format(nodes);
-    if (at_read_memory_nodes(cores_at(job), &has) == 0 && idset_equal(&has, nodes)) {
-        idset_free(&has);
+    if (at_read_memory_nodes(cores_at(job), &has) == 0 && idset_equal(&has, nodes))
         return 0;
-    }
-    idset_free(&has);
     if (!text || (size_t)snprintf(q.text, sizeof(q.text), "%s", text) >= sizeof(q.text))
         return error_errno(err, ENOMEM, "name its nodes");
     if (jobs_ask(job->jobs, job, &q, MOVER_MEMS, -1, &a, err) < 0)

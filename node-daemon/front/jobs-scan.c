@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs-scan.c - jobs' directories: their names, and what they tell a daemon that has just started
- */
+/* jobs-scan.c - jobs' directories: their names, and what they tell a daemon that has started */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -11,12 +10,10 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/log.h"
 #include "node-daemon/front/jobs-private.h"
 #include "node-daemon/lib/marks.h"
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char *const words[] = {
     [GRANT_SITE] = "site", [GRANT_GRIDENGINE] = "ge", [GRANT_SLURM] = "slurm", [GRANT_PBS] = "pbs"};
@@ -55,8 +52,7 @@ static int job_parse_dir(const char *dir, struct job *ret)
     return ret->manager && grant_is_job_name(ret->name) ? 0 : -1;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 int jobs_add(struct jobs *j, struct job *job)
 {
@@ -88,8 +84,7 @@ void jobs_forget(struct jobs *j, struct job *job)
     free(job);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* 1: whole */
 static int read_mark(mode_t mode, struct job *job)

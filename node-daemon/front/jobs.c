@@ -3,14 +3,11 @@
 #include "node-daemon/front/jobs.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/front/jobs-private.h"
 
@@ -27,8 +24,7 @@ static struct cgroup_at job_at(const struct jobs *j, size_t part, const struct j
     return ground_at(j->ground, part, buf);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void check_all(struct jobs *j);
 
@@ -115,8 +111,7 @@ struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *na
     return NULL;
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* Ask the mover about a job: what it answers is in *a. */
 int jobs_ask(const struct jobs *j, const struct job *job, struct mover_request *q,
@@ -176,10 +171,9 @@ struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidenc
 {
     int is_name = grant_is_job_name(e->name);
     struct job *job = is_name ? job_new(j, manager, e->name, e->uid) : NULL;
-    if (!job) {
-        error_errno(err, is_name ? ENOMEM : EINVAL, "make the cgroup of job '%s'", e->name);
-        return NULL;
-    }
+    if (!job)
+        return error_null(
+            error_errno(err, is_name ? ENOMEM : EINVAL, "make the cgroup of job '%s'", e->name));
     int rc = cores_choose(job, e, err);
     if (rc == 0)
         rc = make_cgroups(j, job, &e->limits, err);
@@ -225,8 +219,7 @@ int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, stru
                 : 0;
 }
 
-/* ---- bound by root ----------------------------------------------------------------------------
- */
+/* ---- bound by root --------------------------------------------------------------------------- */
 
 /* A mark that cannot be set is missed by the next daemon only. */
 static void mark_bound(const struct jobs *j, const struct job *job)
@@ -244,8 +237,7 @@ void jobs_bind(struct jobs *j, struct job *job, int awaited)
     mark_bound(j, job);
 }
 
-/* What its manager said before it came says nothing of it any more, nor what it was asked by then.
- */
+/* What its manager said before it came says nothing of it now, nor what it was asked by then. */
 void jobs_come(const struct jobs *j, struct job *job)
 {
     job->awaited = 0;
@@ -265,8 +257,7 @@ int jobs_own(struct jobs *j, struct job *job, uid_t uid, struct error *err)
     return 0;
 }
 
-/* ---- who is in it, and who enters -------------------------------------------------------------
- */
+/* ---- who is in it, and who enters ------------------------------------------------------------ */
 
 static struct job *find_directory(const struct jobs *j, const char *dir)
 {
@@ -330,8 +321,7 @@ int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size
     return len > 0 && (size_t)len < n ? len : -1;
 }
 
-/* ---- what it has and uses ---------------------------------------------------------------------
- */
+/* ---- what it has and uses -------------------------------------------------------------------- */
 
 static uint64_t read_or(struct cgroup_at d, const char *file, uint64_t otherwise)
 {
@@ -358,8 +348,7 @@ static void describe_part(const struct ground_part *p, struct cgroup_at d, struc
     }
 }
 
-/* By the kernel's counters: to walk through what a user made would take as long as the user likes.
- */
+/* By the kernel's counters: to walk through what a user made would take as long as it likes. */
 void jobs_describe(const struct jobs *j, const struct job *job, struct grant_answer *ret)
 {
     char buf[PATH_SIZE];
@@ -380,8 +369,7 @@ void jobs_describe(const struct jobs *j, const struct job *job, struct grant_ans
         ret->state = GRANT_EXPECTED;
 }
 
-/* ---- looking after them -----------------------------------------------------------------------
- */
+/* ---- looking after them ---------------------------------------------------------------------- */
 
 int jobs_is_empty(const struct jobs *j, const struct job *job)
 {

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/front/refine.h"
@@ -36,8 +35,7 @@ struct front {
     struct watch_link *watch;
 };
 
-/* ---- what the parts of it ask of each other ---------------------------------------------------
- */
+/* ---- what the parts of it ask of each other -------------------------------------------------- */
 
 static void job_ended(void *arg, const struct job *job)
 {
@@ -133,8 +131,7 @@ static void reader_took(void *arg, uid_t uid, double seconds)
 static const struct reader_calls reader_calls = {
     .task = task_is_noted, .gone = job_is_gone, .lost = events_are_lost, .took = reader_took};
 
-/* ---- the supervisor ---------------------------------------------------------------------------
- */
+/* ---- the supervisor -------------------------------------------------------------------------- */
 
 static void control_ready(void *arg, int fd, unsigned events)
 {
@@ -178,8 +175,7 @@ static void on_signal(void *arg, int signo)
     server_drain(f->server, is_drained, f);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int open_loop(struct front *f, struct error *err)
 {

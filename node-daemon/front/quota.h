@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* More than connections of users there can be (max_connections): there is an entry for who comes.
- */
+/* More than connections of users there can be (max_connections): who comes has an entry. */
 enum { QUOTA_USERS = 1088 };
 
 struct quota { /* zero: nobody asked yet */

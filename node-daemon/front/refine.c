@@ -27,8 +27,7 @@ struct refine {
     struct loop_timer later; /* while there are jobs to ask about again */
 };
 
-/* ---- beside the job ---------------------------------------------------------------------------
- */
+/* ---- beside the job -------------------------------------------------------------------------- */
 
 static void keep(const struct refine *r, const struct job *job)
 {
@@ -51,8 +50,7 @@ static int find_kept(const struct refine *r, struct job *job)
            n == sizeof(bytes) && demand_get(bytes, &job->demand) == 0;
 }
 
-/* ---- what follows from it ---------------------------------------------------------------------
- */
+/* ---- what follows from it -------------------------------------------------------------------- */
 
 static void know(struct job *job, const struct demand *d)
 {
@@ -92,8 +90,7 @@ static void apply(struct refine *r, struct job *job, const char *by)
         log_warn("%s", e.text);
 }
 
-/* ---- where it is not known --------------------------------------------------------------------
- */
+/* ---- where it is not known ------------------------------------------------------------------- */
 
 /* A core's part of the memory of this host, which a slot mostly is. */
 static uint64_t memory_of_core(const struct jobs *j)
@@ -116,8 +113,7 @@ static void apply_default(struct refine *r, struct job *job)
         limit(r, job, share_limits_by_default(&job->share, per_slot), "default");
 }
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 struct question { /* whose answer is to come */
     struct refine *refine;
@@ -247,18 +243,15 @@ static void ask_again(void *arg)
         loop_timer_stop(&r->later);
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 struct refine *refine_create(struct loop *l, struct jobs *jobs, struct reader_link *reader,
                              const struct conf *conf, void (*settled)(void *arg), void *arg,
                              struct error *err)
 {
     struct refine *r = calloc(1, sizeof(*r));
-    if (!r) {
-        error_errno(err, ENOMEM, "prepare to ask Grid Engine");
-        return NULL;
-    }
+    if (!r)
+        return error_null(error_errno(err, ENOMEM, "prepare to ask Grid Engine"));
     *r = (struct refine){
         .jobs = jobs, .reader = reader, .conf = conf, .settled = settled, .arg = arg};
     loop_timer_init(&r->soon, l, tell_settled, r);

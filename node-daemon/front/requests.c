@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/front/bind.h"
 #include "node-daemon/front/grants.h"
@@ -51,8 +50,7 @@ static void refuse(struct requests *r, struct grant_answer *a, const struct clie
     r->untold = 0;
 }
 
-/* Lines that users can cause are told the first few times, then when there are ten times as many.
- */
+/* Lines that users can cause are told the first few times, then when they are ten times as many. */
 static int is_to_tell(uint64_t times)
 {
     uint64_t power = 10;
@@ -75,8 +73,7 @@ static void fail(struct requests *r, struct grant_answer *a, const struct client
                   (unsigned)peer->uid, why->text, (unsigned long long)r->failed);
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* A limit of the manager's that no cgroup can hold here is held by nobody else's fault: the manager
  * has means of its own, and a job is not to be lost for it. Root who asks itself is told. Of the
@@ -185,8 +182,7 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
     return job;
 }
 
-/* ---- place ------------------------------------------------------------------------------------
- */
+/* ---- place ----------------------------------------------------------------------------------- */
 
 static void give_place(struct requests *r, struct job *job, const struct client *peer,
                        struct grant_answer *a)
@@ -286,8 +282,7 @@ static int place(struct requests *r, struct client *peer, struct grant_answer *a
     return 1;
 }
 
-/* ---- devices ----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static int hold_devices(struct requests *r, struct client *peer, const struct grant_request *q,
                         struct grant_answer *a)
@@ -304,8 +299,7 @@ static int hold_devices(struct requests *r, struct client *peer, const struct gr
     return 1;
 }
 
-/* ---- suspended --------------------------------------------------------------------------------
- */
+/* ---- suspended ------------------------------------------------------------------------------- */
 
 static int suspended(struct requests *r, struct client *peer, const struct grant_request *q,
                      struct grant_answer *a)
@@ -328,8 +322,7 @@ static int suspended(struct requests *r, struct client *peer, const struct grant
     return 1;
 }
 
-/* ---- token ------------------------------------------------------------------------------------
- */
+/* ---- token ----------------------------------------------------------------------------------- */
 
 /* On the host of the job's script, where its manager can be asked, and only there. 1 with *ret, or
  * with err; 0: not yet. */
@@ -385,8 +378,7 @@ static struct grant_answer *token(struct requests *r, struct client *peer, struc
     return a;
 }
 
-/* ---- enter ------------------------------------------------------------------------------------
- */
+/* ---- enter ----------------------------------------------------------------------------------- */
 
 static void take_limit(uint64_t value, struct limit *ret)
 {
@@ -464,8 +456,7 @@ static int enter(struct requests *r, struct client *peer, const struct grant_req
     return 1;
 }
 
-/* ---- bind -------------------------------------------------------------------------------------
- */
+/* ---- bind ------------------------------------------------------------------------------------ */
 
 /* The job, made when it is not here: its processes may come later. 1: *ret, or NULL with err; 0:
  * not yet. */
@@ -558,8 +549,7 @@ static int bind_job(struct requests *r, struct client *peer, const struct grant_
     return 1;
 }
 
-/* ---- status -----------------------------------------------------------------------------------
- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 static size_t status(struct requests *r, const struct client *peer, struct grant_answer *a)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sentinel.h - a file JOB.TASK for each job that is in its cgroup here, for prologs to wait for
  *
- * It comes when the job's first process is in and its limits are set, and goes when the job ends.
- */
+ * It comes when the job's first process is in and its limits are set, and goes at its end. */
 #pragma once
 
 #include "common/error.h"

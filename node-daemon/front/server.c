@@ -20,13 +20,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/front/quota.h"
-#include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/unlinger.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
@@ -70,8 +68,7 @@ struct server {
     void *arg;
 };
 
-/* ---- a connection -----------------------------------------------------------------------------
- */
+/* ---- a connection ---------------------------------------------------------------------------- */
 
 static void connection_close(struct connection *c)
 {
@@ -274,8 +271,7 @@ void server_reader_took(struct server *s, uid_t uid, double seconds)
         loop_timer_start(&s->turn, 0, 0);
 }
 
-/* ---- accepting --------------------------------------------------------------------------------
- */
+/* ---- accepting ------------------------------------------------------------------------------- */
 
 static const char all_are_too_many[] = "too many requests of all users: ask again later";
 
@@ -421,8 +417,7 @@ static void root_comes(void *arg, int fd, unsigned events)
         loop_io_set(s->roots_io, 0);
 }
 
-/* ---- the sockets ------------------------------------------------------------------------------
- */
+/* ---- the sockets ----------------------------------------------------------------------------- */
 
 /* Somebody may have removed them, or the whole directory. */
 static int is_there(const struct server *s)
@@ -468,17 +463,14 @@ int server_listen(struct server *s, struct error *err)
     return 0;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 struct server *server_create(struct loop *l, struct start *start, struct requests *requests,
                              struct error *err)
 {
     struct server *s = calloc(1, sizeof(*s));
-    if (!s) {
-        error_errno(err, ENOMEM, "listen at '%s'", GRANT_SOCKET);
-        return NULL;
-    }
+    if (!s)
+        return error_null(error_errno(err, ENOMEM, "listen at '%s'", GRANT_SOCKET));
     s->loop = l;
     s->start = start;
     s->requests = requests;

@@ -6,8 +6,7 @@
 
 struct server;
 
-/* Listen at the sockets that start has, and show signs of life. start and requests must outlive it.
- */
+/* Listen at the sockets that start has, show signs of life. start and requests must outlive it. */
 struct server *server_create(struct loop *l, struct start *start, struct requests *requests,
                              struct error *err);
 /* The same at others: they were made again. 0, or -1 with err. */

@@ -54,7 +54,6 @@ static void drop_link(struct watch_link *w)
 {
     loop_io_destroy(take_ptr(w->io));
     cleanup_close(&w->fd);
-    w->fd = -1;
 }
 
 static void take_link(struct watch_link *w)
@@ -77,8 +76,7 @@ static void say(struct watch_link *w, struct watch_record *r, enum watch_op what
         log_debug("tell watch: %s", strerror(errno));
 }
 
-/* ---- groups of tasks --------------------------------------------------------------------------
- */
+/* ---- groups of tasks ------------------------------------------------------------------------- */
 
 static bool has_just_ended(const struct group *g)
 {
@@ -144,8 +142,7 @@ static bool is_left_over(const struct watch_link *w, const struct reader_request
     return false;
 }
 
-/* ---- claims -----------------------------------------------------------------------------------
- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 /* The claim does not hold (is_refused), or it cannot be done. */
 static void refuse(struct watch_link *w, uint64_t id, bool is_refused, const struct error *why)
@@ -235,8 +232,7 @@ static void take_entered(struct watch_link *w, const struct watch_record *r)
     }
 }
 
-/* ---- tasks ------------------------------------------------------------------------------------
- */
+/* ---- tasks ----------------------------------------------------------------------------------- */
 
 static void say_ended(struct watch_link *w, uint64_t id)
 {
@@ -283,8 +279,7 @@ static void ask_tasks(struct watch_link *w, const struct watch_record *r)
     say(w, &none, WATCH_TASK, r->head.id);
 }
 
-/* ---- the link ---------------------------------------------------------------------------------
- */
+/* ---- the link -------------------------------------------------------------------------------- */
 
 static void take_daemon(struct watch_link *w)
 {
@@ -346,10 +341,8 @@ struct watch_link *watch_link_create(struct loop *l, struct start *start, struct
                                      struct error *err)
 {
     struct watch_link *w = calloc(1, sizeof(*w));
-    if (!w) {
-        error_errno(err, ENOMEM, "talk to watch");
-        return NULL;
-    }
+    if (!w)
+        return error_null(error_errno(err, ENOMEM, "talk to watch"));
     *w = (struct watch_link){.loop = l, .start = start, .r = r, .fd = -1, .looked = -LOOK_S};
     loop_timer_init(&w->look, l, look_for_ended, w);
     take_link(w);

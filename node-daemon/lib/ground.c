@@ -2,7 +2,6 @@
 /* ground.c - the ground as the processes of mprund have it, and who is in it */
 #include "node-daemon/lib/ground.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +34,7 @@ static bool is_list_of(const struct ground_part *p, const char *list)
            ((p->controllers & CGROUP_BIT(CGROUP_IO)) && cgroup_list_has(list, "blkio"));
 }
 
-/* A line "4:cpu,cpuacct:/PATH", or "0::/PATH" of v2: its path where it is of the part that tracks.
- */
+/* A line "4:cpu,cpuacct:/PATH", or "0::/PATH" of v2: its path if it is of the part that tracks. */
 static char *tracked_path(const struct ground_part *p, char *line)
 {
     char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* marks.h - the mode of a job's directory, by which a daemon that starts again knows the job
  *
- * All of them let everybody read: the bits that differ are the owner's, who is root and needs none.
- */
+ * All of them let everybody read: the bits that differ are the owner's, who is root. */
 #pragma once
 
 #include <sys/stat.h>

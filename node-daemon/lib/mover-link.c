@@ -3,7 +3,6 @@
 #include "node-daemon/lib/mover-link.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 

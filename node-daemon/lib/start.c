@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 

@@ -4,7 +4,6 @@
  * Who asks comes again until nothing is left. A turn is short, as others wait: what it does not
  * finish the next one does. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -11,16 +11,13 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "node-daemon/lib/proc-threads.h"
-#include "node-daemon/mover/jobs.h"
 
 enum { NAME_SIZE = CGROUP_NAME_MAX + 16 };
 
-/* A process that cannot be identified goes here, below the ground's own limits and beside all jobs.
- */
+/* A process that cannot be identified goes here, below the ground's own limits, beside all jobs. */
 static const char lost[] = "lost";
 
-/* ---- where it is ------------------------------------------------------------------------------
- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
 int enter_where(const struct ground *g, const struct identity *who, struct mover_answer *a,
                 struct error *err)
@@ -41,8 +38,7 @@ int enter_where(const struct ground *g, const struct identity *who, struct mover
     return 0;
 }
 
-/* ---- who may go where -------------------------------------------------------------------------
- */
+/* ---- who may go where ------------------------------------------------------------------------ */
 
 static int check_may_enter(const struct ground *g, const struct identity *who, bool is_connection,
                            const char *dir, enum mover_part part, struct error *err)
@@ -65,8 +61,7 @@ static int check_may_enter(const struct ground *g, const struct identity *who, b
                      (int)who->pid, (unsigned)who->uid, dir);
 }
 
-/* ---- moving -----------------------------------------------------------------------------------
- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 static bool is_in(const struct ground *g, const char *dir, pid_t pid)
 {

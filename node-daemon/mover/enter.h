@@ -6,8 +6,7 @@
 #include "node-daemon/lib/mover-protocol.h"
 #include "node-daemon/mover/identity.h"
 
-/* Where it is: dir ("": in no job's), part and uid of the answer. 0, or -1 with err: it has ended.
- */
+/* Where it is: dir ("": in no job's), part and uid of the answer. 0; -1 with err: it has ended. */
 int enter_where(const struct ground *g, const struct identity *who, struct mover_answer *a,
                 struct error *err);
 /* Put it there, in all hierarchies. A process that asked for itself (is_connection) goes into the

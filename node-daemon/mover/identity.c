@@ -32,8 +32,7 @@
 
 enum { GROUPS_MAX = 65536, STATUS_MAX = 1 << 20 };
 
-/* ---- /proc/PID --------------------------------------------------------------------------------
- */
+/* ---- /proc/PID ------------------------------------------------------------------------------- */
 
 /* "Uid: real effective saved file-system" */
 static int read_uids(const char *status, uid_t *ret_real, uid_t *ret_effective)
@@ -45,7 +44,6 @@ static int read_uids(const char *status, uid_t *ret_real, uid_t *ret_effective)
 void identity_close(struct identity *i)
 {
     cleanup_close(&i->proc);
-    i->proc = -1;
 }
 
 static int open_proc(pid_t pid)
@@ -82,8 +80,7 @@ int identity_of_directory(int dir, struct identity *ret, struct error *err)
     return 0;
 }
 
-/* ---- before SO_PEERPIDFD ----------------------------------------------------------------------
- */
+/* ---- before SO_PEERPIDFD --------------------------------------------------------------------- */
 
 /* Are the numbers behind "Groups:" those of the connection? */
 static bool has_groups(const char *status, const gid_t *want, size_t n)
@@ -115,8 +112,7 @@ static bool looks_like_peer(int socket, const struct identity *i)
            has_groups(status, groups, len / sizeof(gid_t));
 }
 
-/* ---- a connection -----------------------------------------------------------------------------
- */
+/* ---- a connection ---------------------------------------------------------------------------- */
 
 /* /proc/PID was opened before: it is the peer's if the peer lives now. */
 static bool is_of_peer(int socket, const struct identity *i)

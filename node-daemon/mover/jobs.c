@@ -27,8 +27,7 @@ static bool is_v2(const struct ground *g, size_t part)
     return g->part[part].driver->version == 2;
 }
 
-/* ---- making -----------------------------------------------------------------------------------
- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* The user's part may have so many cgroups below it: they cost the kernel memory. */
 static void bound_descendants(struct cgroup_at u, uint32_t most)
@@ -60,8 +59,7 @@ static int note_owner(struct cgroup_at d, uid_t uid)
     return fchownat(d.fd, d.name, (uid_t)-1, (gid_t)uid, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Before the parent's threads would be copied. That they cannot be had is for the asker to judge.
- */
+/* Before the parent's threads would be copied. That there are none is for the asker to judge. */
 static void hold_cpus(const struct ground_part *p, struct cgroup_at d,
                       const struct mover_request *q, struct mover_answer *a)
 {
@@ -111,8 +109,7 @@ int job_mark(const struct ground *g, const char *dir, enum mover_mark mark, stru
     return 0;
 }
 
-/* ---- changing ---------------------------------------------------------------------------------
- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 int job_limit(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
               struct error *err)
@@ -153,8 +150,7 @@ int job_hold_devices(const struct ground *g, const struct mover_request *q, stru
     return is_held ? 0 : error_errno(err, errno, "hold cgroup '%s' to its devices", q->dir);
 }
 
-/* ---- whose it is ------------------------------------------------------------------------------
- */
+/* ---- whose it is ----------------------------------------------------------------------------- */
 
 int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *err)
 {

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
@@ -26,8 +25,7 @@ struct mover {
     struct mover_answer a;
 };
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static int note(struct mover *m, struct error *err)
 {
@@ -123,7 +121,6 @@ static void serve(struct mover *m, enum role who)
         memset(&m->a, 0, sizeof(m->a));
         rc = answer(m, who, fd, &e);
         cleanup_close(&fd); /* before front closes its own: this is not to be a user's last one */
-        fd = -1;
         m->a.head = record_head(rc < 0 ? (uint32_t)(e.code ? e.code : EIO) : 0, m->q.head.id);
         if (rc < 0)
             snprintf(m->a.text, sizeof(m->a.text), "%s", e.text);
@@ -134,8 +131,7 @@ static void serve(struct mover *m, enum role who)
     *link = -1;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int run(struct mover *m)
 {

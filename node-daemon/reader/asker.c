@@ -48,8 +48,7 @@ int asker_read(int socket, struct asker *ret, struct error *err)
 
 void asker_free(struct asker *a)
 {
-    free(a->groups);
-    a->groups = NULL;
+    free(take_ptr(a->groups));
     a->ngroups = 0;
 }
 

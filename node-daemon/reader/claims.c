@@ -11,8 +11,7 @@
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/reader/owner.h"
 
-/* ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static int find_owner(const char *text, uid_t *ret, struct error *err)
 {
@@ -38,8 +37,7 @@ static int check_rule(const struct reader_request *q, struct task_evidence *ret,
     return 0;
 }
 
-/* ---- Grid Engine ------------------------------------------------------------------------------
- */
+/* ---- Grid Engine ----------------------------------------------------------------------------- */
 
 /* Where the process is says which directory may be meant; that it is this very one, opened as
  * things are that others can write near, is what counts. Where the execd was started again

@@ -65,10 +65,8 @@ struct demands *demands_create(struct loop *l, const struct conf *conf, reply_fn
                                struct error *err)
 {
     struct demands *d = calloc(1, sizeof(*d));
-    if (!d) {
-        error_errno(err, ENOMEM, "prepare to ask Grid Engine");
-        return NULL;
-    }
+    if (!d)
+        return error_null(error_errno(err, ENOMEM, "prepare to ask Grid Engine"));
     *d = (struct demands){.conf = conf, .fn = fn, .arg = arg};
     if ((d->inquiries = inquiries_create(l, conf, NULL, answered, d, err)))
         return d;

@@ -22,8 +22,7 @@
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/reader/owner.h"
 
-/* ---- what is known ----------------------------------------------------------------------------
- */
+/* ---- what is known --------------------------------------------------------------------------- */
 
 /* Where the job's script is Grid Engine itself is asked; a slave task shows what was said there. */
 static void take_grant(const struct conf *c, int dir, struct task_evidence *t)
@@ -54,8 +53,7 @@ static int fill(const struct conf *c, int dir, const struct ge_config *config, c
     return 0;
 }
 
-/* ---- the operations ---------------------------------------------------------------------------
- */
+/* ---- the operations -------------------------------------------------------------------------- */
 
 /* The job script has its config in the job's directory; tasks have one each below that. */
 static int is_master(const struct conf *c, int job)

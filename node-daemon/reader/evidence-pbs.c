@@ -30,8 +30,7 @@
 
 enum { ENTRIES_MAX = 4096, JOB_FILE_MAX = 4 << 20, NAME_BUFFER = NAME_MAX + 1 };
 
-/* ---- pbs_mom's directory ----------------------------------------------------------------------
- */
+/* ---- pbs_mom's directory --------------------------------------------------------------------- */
 
 /* Open what is root's, and writable to nobody else. */
 static int open_roots(int dir, const char *name, int flags)
@@ -71,8 +70,7 @@ static bool find_entry(int dir, entry_fn fn, void *arg)
     return found;
 }
 
-/* ---- names of jobs ----------------------------------------------------------------------------
- */
+/* ---- names of jobs --------------------------------------------------------------------------- */
 
 /* A pbs_mom has one server, so its name is left out: "23.server" is the job 23 here, and
  * "23[4].server" 23.4. 0, or -1: this is no id. */
@@ -99,8 +97,7 @@ static bool read_id(const char *name, const char *suffix, char ret[NAME_BUFFER])
     return short_name(ret, job) == 0;
 }
 
-/* ---- a job ------------------------------------------------------------------------------------
- */
+/* ---- a job ----------------------------------------------------------------------------------- */
 
 /* The caller frees it. */
 static char *read_whole(int dir, const char *name, size_t *ret_n)
@@ -150,8 +147,7 @@ static int read_job(int jobs, const char *id, struct evidence *ret)
     return 0;
 }
 
-/* ---- in which job a process is ----------------------------------------------------------------
- */
+/* ---- in which job a process is --------------------------------------------------------------- */
 
 struct search {
     pid_t session;
@@ -194,8 +190,7 @@ static int pbs_prove(const struct conf *c, const struct asker *who, struct task_
     return 0;
 }
 
-/* ---- whether a job is here --------------------------------------------------------------------
- */
+/* ---- whether a job is here ------------------------------------------------------------------- */
 
 static bool is_of_job(void *arg, int dir, const char *name)
 {

@@ -13,8 +13,7 @@
 
 enum { DIGITS_MAX = 10, SLOTS_MAX = 1000000 };
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static size_t digits(const char *s)
 {
@@ -31,8 +30,7 @@ static int parse_number(const char *s, unsigned long max, unsigned long *ret)
     return *ret <= max ? 0 : -1;
 }
 
-/* ---- cores ------------------------------------------------------------------------------------
- */
+/* ---- cores ----------------------------------------------------------------------------------- */
 
 /* Add a core; -1: there is no room. */
 static int add_core(char ret[GE_BINDING_MAX], unsigned socket, unsigned core)
@@ -71,8 +69,7 @@ static void ge_binding_parse(const char *value, size_t n, char ret[GE_BINDING_MA
         ret[0] = 0;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 enum key { OWNER, SLOTS, VMEM, VMEM_JOB, RSS, RSS_JOB, BINDING, KEYS };
 static const char *const keys[KEYS] = {

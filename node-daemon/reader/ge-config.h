@@ -28,8 +28,7 @@ struct ge_config {
  *
  * Values are partly the user's (arguments, paths), so with a newline in one of them a user writes
  * lines before and behind the execd's own, which has no mark. Neither may that lift a limit, nor
- * keep the job from being contained: of numbers the smallest holds, of owners and bindings, none.
- */
+ * keep the job from being contained: the smallest number holds, of owners and bindings none. */
 struct ge_config_reader {
     char line[GE_LINE_MAX]; /* as far as it has come; of a longer one the beginning */
     size_t len;

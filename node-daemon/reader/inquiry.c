@@ -73,8 +73,7 @@ const char *inquiry_fault(const struct inquiry_record *r, size_t n)
     return NULL;
 }
 
-/* ---- the process ------------------------------------------------------------------------------
- */
+/* ---- the process ----------------------------------------------------------------------------- */
 
 struct prepared { /* before the fork: afterwards only system calls are made */
     char job[GRANT_JOB_MAX], seconds[24];
@@ -179,8 +178,7 @@ static void become_qstat(const struct prepared *p, const struct conf *c, int to,
     _exit(127);
 }
 
-/* ---- one inquiry ------------------------------------------------------------------------------
- */
+/* ---- one inquiry ----------------------------------------------------------------------------- */
 
 static void inquiry_free(struct inquiry *i)
 {
@@ -326,8 +324,7 @@ static void start_more(struct inquiries *q)
     }
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, const char *path,
                                    inquiry_fn fn, void *arg, struct error *err)
@@ -344,8 +341,7 @@ struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, cons
     }
     free(program);
     free(q);
-    error_errno(err, ENOMEM, "prepare to ask Grid Engine");
-    return NULL;
+    return error_null(error_errno(err, ENOMEM, "prepare to ask Grid Engine"));
 }
 
 void inquiries_destroy(struct inquiries *q)

@@ -34,8 +34,7 @@ struct reader {
     int code; /* of exit */
 };
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void drop_link(struct reader *r)
 {
@@ -66,8 +65,7 @@ static void give(void *arg, const struct reader_answer *a)
         }
 }
 
-/* ---- what the execd writes --------------------------------------------------------------------
- */
+/* ---- what the execd writes ------------------------------------------------------------------- */
 
 static void give_event(struct reader *r, enum reader_op what, const char *job, const char *task,
                        pid_t pid, gid_t group)
@@ -117,8 +115,7 @@ static void watch_spool(void *arg)
         log_error("%s; going on without", e.text);
 }
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static void on_link(void *arg, int link, unsigned events)
 {
@@ -150,8 +147,7 @@ static int listen_to_front(struct reader *r)
     return r->link ? 0 : -1;
 }
 
-/* ---- the supervisor ---------------------------------------------------------------------------
- */
+/* ---- the supervisor -------------------------------------------------------------------------- */
 
 /* Another front: it does not wait for what the last one asked, and has not heard of what there was
  * nobody to tell. */
@@ -174,8 +170,7 @@ static void on_control(void *arg, int fd, unsigned events)
         take_front(r);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* It is ready before it touches the spool directory, whose server may not answer. */
 static int begin(struct reader *r, struct error *err)

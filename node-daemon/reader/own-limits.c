@@ -30,8 +30,8 @@ static void walk_up(char *path, size_t root_len, const char *file, struct limit 
 
 struct limit own_memory_limit(pid_t pid)
 {
-    struct cgroup_mounts mounts = {0};
-    struct cgroup_membership m = {0};
+    AUTO(cgroup_mounts_free) struct cgroup_mounts mounts = {0};
+    AUTO(cgroup_membership_free) struct cgroup_membership m = {0};
     struct limit l = {0};
     size_t root_len;
     if (cgroup_mounts_read(&mounts, NULL) == 0 && cgroup_membership_read(pid, &m, NULL) == 0) {
@@ -44,7 +44,5 @@ struct limit own_memory_limit(pid_t pid)
         if (v1)
             walk_up(v1, root_len, "memory.limit_in_bytes", &l);
     }
-    cgroup_membership_free(&m);
-    cgroup_mounts_free(&mounts);
     return l;
 }

@@ -22,8 +22,7 @@ static const char *text_in(const char *field, size_t size)
     return *field && memchr(field, 0, size) ? field : NULL;
 }
 
-/* ---- a job: a structure of fixed size, another one, and attributes ----------------------------
- */
+/* ---- a job: a structure of fixed size, another one, and attributes --------------------------- */
 
 /* The first word of the file is the version of this layout. */
 static const struct layout {
@@ -96,8 +95,7 @@ int pbs_job_read(const char *bytes, size_t n, struct pbs_job *ret, struct error 
     return error_set(err, EPROTO, "read a job of PBS: its file is malformed");
 }
 
-/* ---- its chunks --------------------------------------------------------------------------------
- */
+/* ---- its chunks ------------------------------------------------------------------------------ */
 
 /* The number of bytes in "1048576kb"; 0: it is none, or none that a machine has. */
 static uint64_t parse_size(const char *text, size_t len)
@@ -192,8 +190,7 @@ struct pbs_share pbs_job_share(const struct pbs_job *job, const char *host)
     return none;
 }
 
-/* ---- a task ------------------------------------------------------------------------------------
- */
+/* ---- a task ---------------------------------------------------------------------------------- */
 
 /* The end of its structure: what it was started with, seven numbers, and room for more. */
 enum {

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/number.h"

@@ -22,8 +22,7 @@ struct question {
     struct reader_answer a;
 };
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void reply_init(struct reader_answer *ret, enum reader_op what, uint64_t id)
 {
@@ -45,8 +44,7 @@ static void put_evidence(struct reader_answer *a, const struct task_evidence *t)
     text_make_printable(a->grant, strlen(a->grant));
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------
- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static int prove(struct question *x, struct error *err)
 {
@@ -98,8 +96,7 @@ static int claim(struct question *x, struct error *err)
     return 0;
 }
 
-/* ---- the host ---------------------------------------------------------------------------------
- */
+/* ---- the host -------------------------------------------------------------------------------- */
 
 /* That the manager's daemon does not run here is no limit. */
 static int own_limit(struct question *x, struct error *err)
@@ -113,8 +110,7 @@ static int own_limit(struct question *x, struct error *err)
     return 0;
 }
 
-/* ---- several answers --------------------------------------------------------------------------
- */
+/* ---- several answers ------------------------------------------------------------------------- */
 
 /* The answer in x->a is one of several. */
 static void give_one(struct question *x)
@@ -172,8 +168,7 @@ static int tasks(struct question *x, struct error *err)
     return 0;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int (*const answers[])(struct question *x, struct error *err) = {
     [READER_PROVE] = prove, [READER_LOOK_UP] = look_up, [READER_IS_KNOWN] = is_known,

@@ -40,8 +40,7 @@ struct spool_watch {
 
 static const double AGAIN_S = 10;
 
-/* ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 int spool_event_next(const char *buf, size_t n, size_t *at, struct spool_event *ret)
 {
@@ -61,8 +60,7 @@ int spool_event_next(const char *buf, size_t n, size_t *at, struct spool_event *
     return 1;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static struct entry *find(struct spool_watch *w, int wd)
 {
@@ -132,8 +130,7 @@ static void add_open(struct spool_watch *w, int dir, uint32_t mask, enum kind ki
     add(w, path, mask, kind, job, task);
 }
 
-/* ---- directories ------------------------------------------------------------------------------
- */
+/* ---- directories ----------------------------------------------------------------------------- */
 
 static const uint32_t COMES = IN_CREATE | IN_MOVED_TO, WRITTEN = IN_CLOSE_WRITE | IN_MOVED_TO;
 
@@ -212,8 +209,7 @@ static void try_again(void *arg)
     arm_and_tell(arg);
 }
 
-/* ---- what happens -----------------------------------------------------------------------------
- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 /* A slave task's directory may be there, and be whole, by now. */
 static void job_comes(struct spool_watch *w, const char *job)

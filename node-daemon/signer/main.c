@@ -43,8 +43,7 @@ static void end_by_signal(sigset_t *ret_else)
     (void)sigaction(SIGTERM, &act, NULL);
 }
 
-/* ---- the key ----------------------------------------------------------------------------------
- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 static int take_key(struct signer *s, struct error *err)
 {
@@ -56,8 +55,7 @@ static int take_key(struct signer *s, struct error *err)
     return rc;
 }
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static bool is_whole(const struct signer_record *r)
 {
@@ -79,7 +77,6 @@ static int answer(const struct signer *s, const struct signer_record *q, struct 
 static void drop_link(struct signer *s)
 {
     cleanup_close(&s->start.link[ROLE_FRONT]);
-    s->start.link[ROLE_FRONT] = -1;
 }
 
 /* 0, or -1: what came is no question. When front has gone its next one comes as a gift. */
@@ -104,8 +101,7 @@ static int serve(struct signer *s)
     return 0;
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int run(struct signer *s)
 {

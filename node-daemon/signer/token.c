@@ -42,8 +42,7 @@ _Static_assert(GRANT_TOKEN_MAX ==
                "a grant as text, and its end");
 static const unsigned char magic[4] = {'M', 'P', 'G', '1'};
 
-/* ---- the key ----------------------------------------------------------------------------------
- */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 static int check_file(int fd, const char *path, struct error *err)
 {
@@ -152,8 +151,7 @@ int token_key_make(const char *path, struct error *err)
     return rc < 0 ? error_errno(err, code, "make key '%s'", path) : 0;
 }
 
-/* ---- the record -------------------------------------------------------------------------------
- */
+/* ---- the record ------------------------------------------------------------------------------ */
 
 static void put(unsigned char *at, uint64_t v, size_t n)
 {
@@ -260,8 +258,7 @@ int token_open(const struct token_key *key, const char *text, int64_t now, struc
     return 0;
 }
 
-/* ---- whose it is ------------------------------------------------------------------------------
- */
+/* ---- whose it is ----------------------------------------------------------------------------- */
 
 /* "n1" and "n1.example.org" are one host, two full names that differ are two. */
 static int is_same_host(const char *a, const char *b)

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,8 +56,7 @@ double children_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* ---- gifts ------------------------------------------------------------------------------------
- */
+/* ---- gifts ----------------------------------------------------------------------------------- */
 
 /* A process that has died meanwhile is started again, and gets it then. A process that does not
  * take it in time hangs, and can do nothing with it. */
@@ -114,8 +112,7 @@ void children_give_sockets(struct children *c)
     give_all(c, ROLE_FRONT);
 }
 
-/* ---- starting ---------------------------------------------------------------------------------
- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 /* Whoever started mprund may have left descriptors open. */
 static void close_others(void)
@@ -214,7 +211,6 @@ void children_ended(struct children *c, pid_t pid, int status)
             log_warn("%s ended with exit code %d: it is started again", programs[role],
                      WEXITSTATUS(status));
         cleanup_close(&one->control);
-        one->control = -1;
         one->pid = 0;
         come_again(one);
     }

@@ -2,8 +2,7 @@
 /* lock.c - one mprund on a host
  *
  * Only root can open the file: a user who could would keep every daemon from starting. fcntl()'s
- * lock ends with the supervisor, as its children do not have it, and the kernel says whose it is.
- */
+ * lock ends with the supervisor, as its children lack it, and the kernel says whose it is. */
 #include "node-daemon/supervisor/lock.h"
 
 #include <errno.h>

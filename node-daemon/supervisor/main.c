@@ -39,8 +39,7 @@ struct supervisor {
     char **words;
 };
 
-/* ---- what happens -----------------------------------------------------------------------------
- */
+/* ---- what happens ---------------------------------------------------------------------------- */
 
 static void serves(struct supervisor *s)
 {
@@ -109,7 +108,6 @@ static void hear_of_child(struct supervisor *s, struct child *one)
     AUTO_CLOSE int none = -1;
     if (record_receive(one->control, &r, sizeof(r), &none) <= 0) {
         cleanup_close(&one->control); /* it ends, or says what is not to be said */
-        one->control = -1;
         if (one->pid > 0)
             (void)kill(one->pid, SIGKILL);
     } else if (one != &s->children.of[ROLE_FRONT]) {
@@ -121,8 +119,7 @@ static void hear_of_child(struct supervisor *s, struct child *one)
     }
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------
- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void run(struct supervisor *s, int signals)
 {

@@ -12,8 +12,7 @@
 
 enum { BELOW_MAX = 1024 };
 
-/* ---- where it is ------------------------------------------------------------------------------
- */
+/* ---- where it is ----------------------------------------------------------------------------- */
 
 /* Directly below the ground only root makes one. */
 static bool is_step(const char *dir)
@@ -33,8 +32,7 @@ int contain_where(const struct containment *c, const struct process *p, char dir
     return is_step(below) ? -1 : 0;
 }
 
-/* ---- moving -----------------------------------------------------------------------------------
- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 int contain_enter(const struct containment *c, const char *dir, const struct process *p,
                   struct error *err)

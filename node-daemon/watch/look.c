@@ -21,8 +21,7 @@ static const double SCAN_S = 1, TASKS_S = 5, AGAIN_S = 0.2 /* for the list of ta
 enum { TURN = 128 /* processes between two looks at all else */, CLAIMS_AT_ONCE = 16 };
 enum { TASKS_MAX = 65536 };
 
-/* ---- by the group -----------------------------------------------------------------------------
- */
+/* ---- by the group ---------------------------------------------------------------------------- */
 
 static bool is_owners(const struct task *t, const struct process *p)
 {
@@ -77,8 +76,7 @@ static void look_at_group(struct quarantine *q, pid_t pid)
     process_close(&p);
 }
 
-/* ---- one after the other ----------------------------------------------------------------------
- */
+/* ---- one after the other --------------------------------------------------------------------- */
 
 static void end_look(struct quarantine *q)
 {
@@ -126,8 +124,7 @@ static void go_on(struct quarantine *q)
         end_look(q);
 }
 
-/* ---- beginning --------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 /* Until it is answered: without the reader no claim can be, either. */
 static void ask_tasks(struct quarantine *q)
@@ -215,8 +212,7 @@ void look_take_task(struct quarantine *q, const struct watch_record *r)
     loop_timer_start(&q->timer, 0, 0);
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* That one process cannot be moved, which its user can cause, says nothing of the others. */
 static void learn(struct task *t, const struct watch_record *answer)
@@ -247,8 +243,7 @@ void look_answered(struct quarantine *q, const struct claim *c, const struct wat
         loop_timer_start(&q->timer, 0, 0);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 void look_schedule(struct quarantine *q, const char *why)
 {

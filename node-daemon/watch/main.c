@@ -6,7 +6,6 @@
  * mover, which looks at the process itself, moves it. */
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"

@@ -30,8 +30,7 @@ enum {
 };
 static const double ANSWER_S = 5;
 
-/* ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void read_event(const char *data, size_t n, struct proc_event_seen *ret)
 {
@@ -71,8 +70,7 @@ int proc_event_next(const void *datagram, size_t n, size_t *at, struct proc_even
     return 1;
 }
 
-/* ---- the socket -------------------------------------------------------------------------------
- */
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 struct proc_events {
     int fd;
@@ -138,8 +136,7 @@ static int open_socket(size_t queue_bytes, struct error *err)
     return take_fd(&fd);
 }
 
-/* ---- hearing ----------------------------------------------------------------------------------
- */
+/* ---- hearing --------------------------------------------------------------------------------- */
 
 static void take_answer(struct proc_events *p, int error)
 {
@@ -202,8 +199,7 @@ struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
             return p;
         }
         proc_events_destroy(p);
-        error_errno(err, ENOMEM, "hear of processes");
-        return NULL;
+        return error_null(error_errno(err, ENOMEM, "hear of processes"));
     }
     if (fd >= 0)
         error_errno(err, ENOMEM, "hear of processes");

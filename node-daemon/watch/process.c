@@ -21,8 +21,7 @@
 
 enum { STATUS_MAX = 1 << 20, STAT_MAX = 1024, ENVIRONMENT_MAX = 4 << 20, GROUPS_MAX = 65536 };
 
-/* ---- holding ----------------------------------------------------------------------------------
- */
+/* ---- holding --------------------------------------------------------------------------------- */
 
 static const char *line_of(const char *status, const char *key)
 {
@@ -85,7 +84,6 @@ int process_open(pid_t pid, struct process *ret)
 void process_close(struct process *p)
 {
     cleanup_close(&p->dir);
-    p->dir = -1;
     free(take_ptr(p->groups));
 }
 
@@ -129,8 +127,7 @@ bool process_has_group(const struct process *p, gid_t group)
     return false;
 }
 
-/* ---- environment ------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 /* Where the kernel says that the environment is, to who may look into the process: fields 50 and 51
  * of stat, the third of which is the state. */
@@ -179,12 +176,10 @@ int process_environment(const struct process *p, const char *name, char *buf, si
     return -1;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 /* A user's program may be on a file system whose server, the user's own perhaps, never answers:
- * which file it is the kernel knows, and nobody is asked. (Before Linux 4.11 there is only stat.)
- */
+ * which file it is the kernel knows, and nobody is asked. (Before Linux 4.11: stat.) */
 static int take_file(int dir, const char *name, struct program *p)
 {
     struct statx x;

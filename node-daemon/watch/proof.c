@@ -14,8 +14,7 @@ static int is_roots(const struct process *p, struct error *err)
                                         (unsigned)p->real_uid);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 int proof_by_rule(const struct conf_rule *rule, const struct program *daemon,
                   const struct process *p, struct reader_request *ret, struct error *err)
@@ -37,8 +36,7 @@ int proof_by_rule(const struct conf_rule *rule, const struct program *daemon,
     return 0;
 }
 
-/* ---- Grid Engine ------------------------------------------------------------------------------
- */
+/* ---- Grid Engine ----------------------------------------------------------------------------- */
 
 /* Cut the last part off a path, and return it; "": there is none. */
 static const char *cut_last(char *path)

@@ -89,8 +89,7 @@ int quarantine_contain(struct quarantine *q, const struct process *p,
 void look_schedule(struct quarantine *q, const char *why);
 /* A task that was asked for; or there are no others. */
 void look_take_task(struct quarantine *q, const struct watch_record *r);
-/* A claim of the look's was answered. moved: as of quarantine_contain(). answer NULL: not at all.
- */
+/* A claim of the look's was answered. moved: as of quarantine_contain(). NULL: not at all. */
 void look_answered(struct quarantine *q, const struct claim *c, const struct watch_record *answer,
                    int moved);
 /* It is given up. */

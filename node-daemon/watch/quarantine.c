@@ -37,8 +37,7 @@ static int throttle(struct throttle *t)
     return before;
 }
 
-/* ---- moving -----------------------------------------------------------------------------------
- */
+/* ---- moving ---------------------------------------------------------------------------------- */
 
 static void tell_moved(const struct reader_request *what, const struct process *p, size_t below,
                        const char *how)
@@ -101,8 +100,7 @@ int quarantine_contain(struct quarantine *q, const struct process *p,
     return !in[0];
 }
 
-/* ---- claiming ---------------------------------------------------------------------------------
- */
+/* ---- claiming -------------------------------------------------------------------------------- */
 
 /* Users can cause as many of these as they like, by starting a manager's program. */
 static void refuse(struct quarantine *q, const struct process *p, const char *why, const char *how)
@@ -170,8 +168,7 @@ static void on_patience(void *arg)
     }
 }
 
-/* ---- proving ----------------------------------------------------------------------------------
- */
+/* ---- proving --------------------------------------------------------------------------------- */
 
 static int prove(const struct watched *w, const struct process *p, struct reader_request *ret,
                  struct error *err)
@@ -217,8 +214,7 @@ static void consider(struct quarantine *q, const struct watched *w, pid_t pid, c
     process_close(&p);
 }
 
-/* ---- execs ------------------------------------------------------------------------------------
- */
+/* ---- execs ----------------------------------------------------------------------------------- */
 
 void quarantine_look_at_programs(struct quarantine *q)
 {
@@ -305,8 +301,7 @@ static void take_pid(struct quarantine *q, pid_t pid)
     consider(q, &q->watched[0], pid, "spool", false);
 }
 
-/* ---- front ------------------------------------------------------------------------------------
- */
+/* ---- front ----------------------------------------------------------------------------------- */
 
 int quarantine_say(struct quarantine *q, struct watch_record *r, enum watch_op what, uint64_t id)
 {
@@ -319,7 +314,6 @@ static void drop_front(struct quarantine *q)
 {
     loop_io_destroy(take_ptr(q->io));
     cleanup_close(&q->front);
-    q->front = -1;
     look_drop(q);
     claims_clear(&q->claims);
     loop_timer_stop(&q->patience);
@@ -388,8 +382,7 @@ void quarantine_renew(struct quarantine *q)
         look_schedule(q, q->scans ? "lost-front" : "begin");
 }
 
-/* ---- beginning --------------------------------------------------------------------------------
- */
+/* ---- beginning ------------------------------------------------------------------------------- */
 
 static int take_rules(struct quarantine *q)
 {
@@ -450,8 +443,7 @@ struct quarantine *quarantine_create(struct loop *l, struct start *s, const stru
     }
     if (!q || take_rules(q) < 0) {
         quarantine_destroy(q);
-        error_errno(err, ENOMEM, "find jobs that do not ask");
-        return NULL;
+        return error_null(error_errno(err, ENOMEM, "find jobs that do not ask"));
     }
     begin_to_hear(q);
     quarantine_renew(q);

@@ -16,6 +16,5 @@ unsigned gridengine_session_job(pid_t *ret_shepherd);
 int gridengine_session_enter(unsigned job, struct error *err);
 
 /* Set the variables in text, lines NAME=VALUE, that describe a job (JOB_ID, PE_HOSTFILE, SGE_...)
- * and not its shell (PATH, HOME), and that this process lacks. Changes text. Returns their number.
- */
+ * and not its shell (PATH, HOME), and that this process lacks. Changes text. Their number. */
 size_t gridengine_session_adopt(char *text);

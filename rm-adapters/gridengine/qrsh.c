@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -164,8 +163,7 @@ static bool is_own_job(void)
     return !spool || (strstr(spool, part) && (access(spool, F_OK) == 0 || errno != ENOENT));
 }
 
-/* A host takes as many tasks of a job as the job has slots there; another mprun may have them all.
- */
+/* A host takes as many tasks of a job as the job has slots there; another mprun may have all. */
 static enum start_again again_later(struct qrsh *q)
 {
     const char *pe = gridengine_variable("PE");
@@ -204,10 +202,8 @@ struct starting *qrsh_start(const struct start_request *request, struct error *e
     static const struct fanout_way way = {
         .open = open_host, .destroy = qrsh_destroy, .let_clients_be = true};
     struct qrsh *q = calloc(1, sizeof(*q) + request->allocation->nhosts * sizeof(q->forked[0]));
-    if (!q) {
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
-    }
+    if (!q)
+        return error_null(error_errno(err, ENOMEM, "start starters"));
     q->has_terminal = tasks_have_terminals();
     q->forbidden = -1;
     if (request->agent)

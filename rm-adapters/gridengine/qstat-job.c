@@ -153,8 +153,7 @@ static int add_id(struct entry *e, const char *id, struct error *err)
     return e->nids <= LIST_MAX ? 0 : error_errno(err, E2BIG, "read a job's resources");
 }
 
-/* Univa's GRU_value is an amount or the ids, depending on the kind of resource, which is not named.
- */
+/* Univa's GRU_value is an amount or the ids, by the kind of resource, which is not named. */
 static int grant_value(struct entry *e, const char *text, struct error *err)
 {
     char *words = strdupa(text), *next = NULL;

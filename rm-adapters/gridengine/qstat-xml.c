@@ -113,10 +113,9 @@ char *gridengine_clean(const char *bytes, size_t n, size_t *ret_len, struct erro
     if (!clean)
         return error_errno(err, ENOMEM, "read XML"), NULL;
     for (size_t at = 0, used; at < n; at += used) {
-        if (begins_with(bytes + at, n - at, "<!DOCTYPE")) {
-            error_set(err, EBADMSG, "it declares a document type, which qstat never does");
-            return NULL;
-        }
+        if (begins_with(bytes + at, n - at, "<!DOCTYPE"))
+            return error_null(
+                error_set(err, EBADMSG, "it declares a document type, which qstat never does"));
         out = clean_one(out, bytes + at, n - at, &used);
     }
     *out = 0;

@@ -128,7 +128,7 @@ int named_read(const struct host_request *request, struct hostlist *ret, struct 
 int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
               struct error *err)
 {
-    struct hostlist named = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist named = {.stated = 0};
     struct error why;
     char is_not[120];
     if (request->nlists == 0 && request->nfiles == 0)
@@ -137,7 +137,6 @@ int named_cut(const struct host_request *request, struct hostlist *granted, cons
     if (named_read(request, &named, &why) < 0)
         return error_set(err, why.code, "%s; without it mprun uses the hosts of the job", why.text);
     int rc = named_choose(granted, &named, is_not, err);
-    hostlist_free(&named);
     return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
 }
 
@@ -245,14 +244,13 @@ int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t
 int named_sequence(const struct host_request *request, const struct allocation *a, uint32_t **ret,
                    size_t *ret_n, struct error *err)
 {
-    struct hostlist l = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist l = {.stated = 0};
     int rc = request->nfiles ? read_files(request, &l, err) : read_lists(request, &l, err);
     if (rc == 0 && l.nmentions == 0)
         rc = error_set(err, EINVAL, "no host is named; write '--hostfile FILE' or '--host LIST'");
     if (rc == 0)
         rc = named_indices(&l, a, ret, err);
     *ret_n = l.nmentions;
-    hostlist_free(&l);
     return rc;
 }
 

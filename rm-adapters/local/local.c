@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/number.h"
 #include "rm-adapters/hosts/requested-hosts.h"
@@ -28,10 +29,8 @@ static struct alloc_host *add_host(struct allocation *a, const char *name,
                                    const struct idset *threads, struct error *err)
 {
     struct alloc_host *h = allocation_add_host(a, name);
-    if (!h) {
-        error_errno(err, ENOMEM, "list the hosts");
-        return NULL;
-    }
+    if (!h)
+        return error_null(error_errno(err, ENOMEM, "list the hosts"));
     unsigned cores = cpus_count_cores(threads);
     h->slots.value = cores ? cores : 1;
     snprintf(h->slots.source, sizeof(h->slots.source), "cores of this machine");
@@ -67,7 +66,7 @@ static int local_read_allocation(const struct host_request *request, struct allo
 {
     const char *argument = request->argument;
     struct allocation a = {.may_oversubscribe = 1};
-    struct idset allowed = {0};
+    AUTO(idset_free) struct idset allowed = {0};
     int64_t nhosts = 0;
     char name[256];
     if (named_refuse(request, rm_adapter_local.name, err) < 0)
@@ -80,7 +79,6 @@ static int local_read_allocation(const struct host_request *request, struct allo
     int rc = argument ? add_parts(&a, name, &allowed, (unsigned)nhosts, err)
              : add_host(&a, name, &allowed, err) ? 0
                                                  : -1;
-    idset_free(&allowed);
     if (rc < 0) {
         allocation_free(&a);
         return -1;

@@ -100,13 +100,12 @@ static int add_processors(struct hostlist *l, const char *host, char *rest, stru
 {
     struct alloc_host *h = hostlist_find(l, host);
     const char *list = strtok_r(rest, " \t\r", &rest);
-    struct idset set = {0};
+    AUTO(idset_free) struct idset set = {0};
     if (!h || !list)
         return 0;
     int rc = idset_parse(list, &set, err);
     for (int i = idset_next(&set, 0); rc == 0 && i >= 0; i = idset_next(&set, (unsigned)i + 1))
         rc = idset_add(&h->cores, (unsigned)i);
-    idset_free(&set);
     h->cores_known = 1;
     snprintf(h->cores_source, sizeof(h->cores_source), "LSB_AFFINITY_HOSTFILE");
     return rc;
@@ -175,10 +174,8 @@ static struct starting *lsf_start(const struct start_request *request, struct er
 {
     static const struct fanout_way way = {.open = open_host, .destroy = free};
     char *path;
-    if (spawn_resolve("blaunch", environ, NULL, &path, err) < 0) {
-        error_context(err, "find LSF's blaunch");
-        return NULL;
-    }
+    if (spawn_resolve("blaunch", environ, NULL, &path, err) < 0)
+        return error_null(error_context(err, "find LSF's blaunch"));
     return fanout_begin(request, &way, path, err);
 }
 

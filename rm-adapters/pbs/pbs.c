@@ -5,7 +5,6 @@
  * line, from 0, is the number of a node in TM, and that of a host is its first line's. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +74,7 @@ static int read_lines(struct hostlist *l, uint32_t *ret_lines, struct error *err
 
 uint32_t pbs_own_node(uint32_t *ret_nodes)
 {
-    struct hostlist l = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist l = {.stated = 0};
     struct error e;
     const char *text = getenv("PBS_NODENUM");
     int64_t host;
@@ -85,7 +84,6 @@ uint32_t pbs_own_node(uint32_t *ret_nodes)
         number_parse(text, NULL, 0, HOSTLIST_HOSTS_MAX, &host, NULL) == 0 &&
         (size_t)host < l.allocation.nhosts)
         node = l.allocation.hosts[host].manager_number;
-    hostlist_free(&l);
     return node;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rm-adapters/pbs/tm-link.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -209,7 +208,7 @@ int tm_ask(const struct tm_job *job, const struct buffer *request, double second
            struct buffer *messages, struct tm_answer *ret, struct error *err)
 {
     double until = loop_now() + seconds;
-    struct buffer raw = {.data = NULL};
+    AUTO(buffer_free) struct buffer raw = {.data = NULL};
     AUTO_CLOSE int fd = connect_mom(job, err);
     ssize_t n = 0;
     if (fd < 0)
@@ -229,6 +228,5 @@ int tm_ask(const struct tm_job *job, const struct buffer *request, double second
             break;
         n = tm_answer_read(messages, ret, err);
     }
-    buffer_free(&raw);
     return n > 0 ? 0 : -1;
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-link.h"
@@ -87,8 +88,7 @@ static void send_event(struct starting *s, size_t host, enum start_event event, 
  * end with their links. */
 static void lose_mom(struct starting *s, const struct error *why)
 {
-    tm_link_close(s->link);
-    s->link = NULL;
+    tm_link_close(take_ptr(s->link));
     loop_timer_stop(&s->answer_timer);
     s->lost = *why;
     error_context(&s->lost, "start the starters by pbs_mom");
@@ -469,10 +469,8 @@ struct starting *tm_start(const struct start_request *request, struct error *err
 {
     size_t n = request->allocation->nhosts;
     struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->tasks[0]));
-    if (!s) {
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
-    }
+    if (!s)
+        return error_null(error_errno(err, ENOMEM, "start starters"));
     s->request = *request;
     s->nhosts = n;
     s->own_node = pbs_own_node(&s->nlines);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ask-manager.h - runs a manager's own command and reads its answer, within a time and a size
  *
- * The caller waits, as nowhere else in mprun: before the step begins, and after its start failed.
- */
+ * The caller waits, as nowhere else in mprun: before the step, and after its start failed. */
 #pragma once
 
 #include <stdbool.h>

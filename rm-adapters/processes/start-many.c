@@ -194,8 +194,7 @@ struct starting *fanout_begin(const struct start_request *request, const struct 
     if (!s) {
         if (way->destroy)
             way->destroy(arg);
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
+        return error_null(error_errno(err, ENOMEM, "start starters"));
     }
     s->request = *request;
     s->way = way;

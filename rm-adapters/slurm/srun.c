@@ -158,7 +158,7 @@ static char **make_environment(char *hosts, char *is_agent)
 /* The variable by which tasks know their hosts. NULL: out of memory. */
 static char *list_hosts(const struct srun *c)
 {
-    struct idset hosts = {.words = NULL};
+    AUTO(idset_free) struct idset hosts = {.words = NULL};
     char *list = NULL, *variable = NULL;
     for (size_t i = 0; i < c->nhosts; i++)
         idset_add(&hosts, (unsigned)c->hosts[i]);
@@ -167,7 +167,6 @@ static char *list_hosts(const struct srun *c)
     if (list && asprintf(&variable, SRUN_HOSTS_VARIABLE "=%s", list) < 0)
         variable = NULL;
     free(list);
-    idset_free(&hosts);
     return variable;
 }
 
@@ -330,7 +329,6 @@ static void stop_reading(struct srun *c)
 {
     loop_io_destroy(take_ptr(c->err_io));
     cleanup_close(&c->err_fd);
-    c->err_fd = -1;
 }
 
 static void readable(void *arg, int fd, unsigned events)
@@ -578,10 +576,8 @@ struct starting *srun_start(const struct start_request *request, struct error *e
 {
     size_t n = request->allocation->nhosts;
     struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->tasks[0]));
-    if (!s) {
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
-    }
+    if (!s)
+        return error_null(error_errno(err, ENOMEM, "start starters"));
     s->request = *request;
     s->nhosts = n;
     loop_defer_init(&s->turn, request->loop, turn, s);

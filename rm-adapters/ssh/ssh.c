@@ -160,10 +160,8 @@ static struct starting *ssh_start(const struct start_request *request, struct er
 {
     static const struct fanout_way way = {.open = open_host, .destroy = client_destroy};
     struct client *c = calloc(1, sizeof(*c));
-    if (!c) {
-        error_errno(err, ENOMEM, "start starters");
-        return NULL;
-    }
+    if (!c)
+        return error_null(error_errno(err, ENOMEM, "start starters"));
     if (needs_client(request) && client_make(request, c, err) < 0) {
         client_destroy(c);
         return NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/idset.h"
 #include "common/number.h"
@@ -14,7 +15,7 @@
 static int slurm_task_number(unsigned *ret)
 {
     const char *text = getenv("SLURM_PROCID"), *list = getenv(SRUN_HOSTS_VARIABLE);
-    struct idset hosts = {.words = NULL};
+    AUTO(idset_free) struct idset hosts = {.words = NULL};
     int64_t n;
     if (!text || number_parse(text, NULL, 0, IDSET_MAX, &n, NULL) < 0 || !list ||
         idset_parse(list, &hosts, NULL) < 0)
@@ -22,7 +23,6 @@ static int slurm_task_number(unsigned *ret)
     int host = idset_next(&hosts, 0);
     for (; host >= 0 && n > 0; n--)
         host = idset_next(&hosts, (unsigned)host + 1);
-    idset_free(&hosts);
     *ret = (unsigned)host;
     return host < 0 ? -1 : 0;
 }

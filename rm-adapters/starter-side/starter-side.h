@@ -72,8 +72,7 @@ struct rm_starter_side {
      * 0, or -1: it gave none. NULL: it never does. */
     int (*task_number)(unsigned *ret);
     /* Where mprun left the start parameters with the manager: opens a descriptor to read them from,
-     * the caller's. 1; 0: they are not there, but on standard input; -1 with err. NULL: likewise 0.
-     */
+     * the caller's. 1; 0: they are not there, but on standard input; -1 with err. NULL: 0. */
     int (*open_start)(int *ret_fd, struct error *err);
     /* Does the manager count the processes of this task by their session? NULL: it counts all. */
     bool (*counts_sessions)(void);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* leftovers.h - kills the processes that ranks have left behind, again and again until none is left
  *
- * The kernel says when the step's cgroup is empty; without one, what is below this process counts.
- */
+ * The kernel says when the step's cgroup is empty; else what is below this process counts. */
 #pragma once
 
 #include <stdbool.h>

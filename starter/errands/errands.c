@@ -111,8 +111,7 @@ static void stop_reading(struct errand *e)
 {
     char text[AWAIT_MAX];
     pass_on(e, text, await_rest(&e->awaited, text));
-    loop_io_destroy(e->out_io);
-    e->out_io = NULL;
+    loop_io_destroy(take_ptr(e->out_io));
 }
 
 static void close_input(struct errand *e)

@@ -34,8 +34,7 @@ static int take_words(char *at, char *end, const char *words[WORDS])
     return (int)n;
 }
 
-/* The group of the task is what the manager ends; a start client stays out of it, with the keeper.
- */
+/* The group of the task is what the manager ends; a start client stays out, with the keeper. */
 static pid_t start(const struct keeper_errands *all, char *words, char *end, const int fds[3])
 {
     const char *argv[WORDS];

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "wire/link/link.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -158,9 +159,6 @@ void rank_io_resize(struct rank_io *io, const struct tty_size *size)
 
 void rank_io_close_child_ends(int child_fds[3])
 {
-    for (int i = 0; i < 3; i++) {
-        if (child_fds[i] >= 0)
-            close(child_fds[i]);
-        child_fds[i] = -1;
-    }
+    for (int i = 0; i < 3; i++)
+        cleanup_close(&child_fds[i]);
 }

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/must.h"
 #include "starter/io/rank-io-private.h"
 #include "wire/link/link.h"
@@ -66,8 +67,7 @@ void feed_close(struct rank_streams *r)
 static void end_feed(struct feed *f)
 {
     char path[40];
-    loop_io_destroy(f->watch);
-    f->watch = NULL;
+    loop_io_destroy(take_ptr(f->watch));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
     int counter = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     close(f->fd);

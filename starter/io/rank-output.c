@@ -101,8 +101,7 @@ static size_t allowance(const struct stream *s)
     return s->is_bounded && n > s->left ? s->left : n;
 }
 
-/* Hand the pages of a full pipe to the link without copying. Returns bytes; 0: read() them instead.
- */
+/* Hand the pages of a full pipe to the link without copying. Bytes; 0: read() them instead. */
 static ssize_t move_stream(struct stream *s, size_t max)
 {
     int there = 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/must.h"
 
@@ -22,20 +23,14 @@ struct rank_streams *streams_new(struct rank_io *io, struct rank_name name)
 
 void stream_free(struct stream *s)
 {
-    loop_io_destroy(s->watch);
-    s->watch = NULL;
-    if (s->fd >= 0)
-        close(s->fd);
-    s->fd = -1;
+    loop_io_destroy(take_ptr(s->watch));
+    cleanup_close(&s->fd);
 }
 
 void feed_free(struct feed *f)
 {
-    loop_io_destroy(f->watch);
-    f->watch = NULL;
-    if (f->fd >= 0)
-        close(f->fd);
-    f->fd = -1;
+    loop_io_destroy(take_ptr(f->watch));
+    cleanup_close(&f->fd);
     buffer_free(&f->backlog);
 }
 

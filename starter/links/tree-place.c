@@ -7,7 +7,6 @@
 
 #include <sodium.h>
 
-#include "common/must.h"
 #include "starter/links/uplink.h"
 #include "starter/tunables.h"
 #include "starter/services.h"

@@ -55,8 +55,7 @@ int uplink_connect(struct uplink *u, struct error *err);
  * reached at all, and neither follows. events must live as long as the uplink. */
 int uplink_connect_parent(struct uplink *u, const char *addresses,
                           const struct uplink_parent_events *events, void *arg, struct error *err);
-/* Tell mprun, on both links if there are two, that the parent is reached (why_not ""), or why not.
- */
+/* Tell mprun, on both links if there are two, that the parent is reached (""), or why not. */
 void uplink_send_joined(struct uplink *u, const char *why_not);
 /* All links that need the key have been made: wipe it. */
 void uplink_forget_key(struct uplink *u);

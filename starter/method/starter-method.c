@@ -96,12 +96,11 @@ static void set_limit(enum job_variable v, int resource)
 
 static void set_cpus(void)
 {
-    struct idset allowed = {0};
+    AUTO(idset_free) struct idset allowed = {0};
     if (cpus_allowed(&allowed, NULL) == 0) {
         AUTO_FREE char *text = idset_format(&allowed);
         set(JOB_CPUS, text);
     }
-    idset_free(&allowed);
 }
 
 static void set_from_manager(const struct rm_starter_side *m)

@@ -9,8 +9,7 @@
 
 #include <stdbool.h>
 
-/* The index in argv at which the command begins that a manager has handed over; 0: no manager has.
- */
+/* The index in argv at which the command begins that a manager handed over; 0: no manager has. */
 int method_command(int argc, char **argv);
 /* Do the manager's rules forbid this process to become a job? Then standard error says why. */
 bool method_is_refused(const char *command);

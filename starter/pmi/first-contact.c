@@ -2,12 +2,10 @@
 /* first-contact.c - see first-contact.h */
 #include "starter/pmi/first-contact.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/must.h"
@@ -15,10 +13,8 @@
 
 static void connection_close(struct first_connection *one)
 {
-    loop_io_destroy(one->watch);
-    one->watch = NULL;
+    loop_io_destroy(take_ptr(one->watch));
     cleanup_close(&one->fd);
-    one->fd = -1;
 }
 
 /* ---- who comes ------------------------------------------------------------------------------- */
@@ -111,10 +107,8 @@ int first_contact_connect(struct first_contact *c, struct rank_name name, struct
 
 void first_contact_leave_pmix(struct first_contact *c)
 {
-    loop_io_destroy(c->pmix_watch);
-    c->pmix_watch = NULL;
+    loop_io_destroy(take_ptr(c->pmix_watch));
     cleanup_close(&c->pmix_fd);
-    c->pmix_fd = -1;
 }
 
 void first_contact_close(struct first_contact *c)
@@ -123,10 +117,8 @@ void first_contact_close(struct first_contact *c)
         return;
     for (size_t i = 0; i < c->nconnections; i++)
         connection_close(&c->connections[i]);
-    free(c->connections);
-    c->connections = NULL;
+    free(take_ptr(c->connections));
     c->nconnections = 0;
     first_contact_leave_pmix(c);
     cleanup_close(&c->simple_pmi_fd);
-    c->simple_pmi_fd = -1;
 }

@@ -14,7 +14,6 @@
 #include "common/cleanup.h"
 #include "common/must.h"
 #include "common/text.h"
-#include "common/words.h"
 
 /* ---- is it the library of that time, as it was? ---------------------------------------------- */
 

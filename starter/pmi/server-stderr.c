@@ -33,8 +33,7 @@ static void readable(void *arg, int fd, unsigned events)
     ssize_t n = read(fd, buf, sizeof(buf));
     if (n <= 0) {
         say_line(p);
-        loop_io_destroy(s->watch);
-        s->watch = NULL;
+        loop_io_destroy(take_ptr(s->watch));
         return;
     }
     for (ssize_t i = 0; i < n; i++) {

@@ -2,10 +2,8 @@
 /* simple-pmi-connect.c - a rank's connection to mppmi for PMI-1 and PMI-2; see pmi-private.h */
 #include "starter/pmi/pmi-private.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"

@@ -164,10 +164,8 @@ static struct cache *open_cache_in(const char *base, uint64_t limit, struct erro
 static struct cache *open_cache(const Mprun__PreloadOffer *o, struct error *err)
 {
     AUTO_FREE char *named = bytes_dup(&o->cache), *base = bytes_dup(&o->beside);
-    if (!named || !base) {
-        error_set(err, EPROTO, "protocol error: a name with a NUL in it");
-        return NULL;
-    }
+    if (!named || !base)
+        return error_null(error_set(err, EPROTO, "protocol error: a name with a NUL in it"));
     struct cache *c = named[0]
                           ? cache_open(named, o->cache_limit, err)
                           : open_cache_in(is_directory(base) ? base : "/tmp", o->cache_limit, err);

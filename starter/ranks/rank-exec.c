@@ -79,8 +79,7 @@ void rank_programs_free(struct ranks *s)
         free(s->programs[i].path);
         free(s->programs[i].wrapper);
     }
-    free(s->programs);
-    s->programs = NULL;
+    free(take_ptr(s->programs));
 }
 
 /* ---- one rank -------------------------------------------------------------------------------- */

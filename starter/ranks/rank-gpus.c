@@ -6,8 +6,7 @@
 
 #include "common/spawn.h"
 
-/* The next id of a list, without the blanks around it; its length, 0 at the end or where none is.
- */
+/* The next id of a list, without the blanks around it; its length, 0 at the end. */
 static size_t next_id(const char **at, const char **ret)
 {
     const char *id = *at + strspn(*at, " ");

@@ -43,8 +43,7 @@ static void usage_from_io(struct rank *r)
         usage_set(&r->usage, USAGE_STORAGE_READ, io.read_storage);
         usage_set(&r->usage, USAGE_STORAGE_WRITTEN, io.written_storage);
     }
-    close(r->io_fd);
-    r->io_fd = -1;
+    cleanup_close(&r->io_fd);
 }
 
 void rank_read_cgroup_usage(struct rank *r)
@@ -193,14 +192,13 @@ static void read_back_binding(struct rank *r)
     enum { MOST = 8192 }; /* hardware threads of a machine */
     cpu_set_t *set = CPU_ALLOC(MOST);
     size_t size = CPU_ALLOC_SIZE(MOST);
-    struct idset threads = {0};
+    AUTO(idset_free) struct idset threads = {0};
     if (set && sched_getaffinity(r->pid, size, set) == 0) {
         for (int i = 0; i < MOST; i++)
             if (CPU_ISSET_S((size_t)i, size, set))
                 idset_add(&threads, (unsigned)i);
         r->bound_threads = idset_format(&threads);
     }
-    idset_free(&threads);
     if (set)
         CPU_FREE(set);
 }
@@ -219,7 +217,7 @@ static void send_started(struct rank *r)
     Mprun__RankName name;
     struct ranks *s = r->all;
     struct topology *topology = s->with->binding->topology;
-    struct idset threads = {0};
+    AUTO(idset_free) struct idset threads = {0};
     AUTO_FREE char *words = NULL;
     rank_name_pack(r->name, &name);
     one.name = &name;
@@ -232,7 +230,6 @@ static void send_started(struct rank *r)
         words = topology_describe(topology, &threads);
     if (words)
         one.bound_text = words;
-    idset_free(&threads);
     m.n_ranks = 1;
     m.ranks = list;
     uplink_send(s->with->up, FRAME_STARTED, &m.base);

@@ -22,8 +22,7 @@
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
-/* ---- what others may have meanwhile ----------------------------------------------------------
- */
+/* ---- what others may have meanwhile ---------------------------------------------------------- */
 
 /* GPUs that are not dealt to ranks are for all steps of the job: they are this one's while it is
  * the only one here. */
@@ -57,17 +56,15 @@ static void tell_mprund(struct ranks *all, cgroup_daemon_fn answered)
 {
     const struct step_containment *c = all->with->containment;
     struct error e = {.text = ""};
-    struct idset threads = {0};
+    AUTO(idset_free) struct idset threads = {0};
     char below[GRANT_CGROUP_MAX], gpus[GPU_LIST_MAX];
-    cgroup_daemon_forget(all->lending);
-    all->lending = NULL;
+    cgroup_daemon_forget(take_ptr(all->lending));
     if (!lends(all) || !c->tree || !cgroup_tree_below(c->tree, c->answer.v2, below, sizeof(below)))
         return;
     find_gpus(all, gpus);
     rank_binding_all_threads(all->with->binding, &threads);
     all->lending =
         cgroup_daemon_suspended(all->with->loop, below, &threads, gpus, answered, all, &e);
-    idset_free(&threads);
     if (!all->lending)
         log_debug("tell mprund of the suspension: %s", e.text);
 }
@@ -80,8 +77,7 @@ static void lent(void *arg, const struct grant_answer *answer, const struct erro
         log_debug("%s", why->text);
 }
 
-/* ---- and when it goes on ---------------------------------------------------------------------
- */
+/* ---- and when it goes on --------------------------------------------------------------------- */
 
 /* Threads that have fewer cores by their own choice keep these. */
 static void bind_thread(pid_t thread, const cpu_set_t *wanted, size_t size)
@@ -158,8 +154,7 @@ static void given_back(void *arg, const struct grant_answer *answer, const struc
     idset_free(&has);
 }
 
-/* ---- stopped and frozen ----------------------------------------------------------------------
- */
+/* ---- stopped and frozen ---------------------------------------------------------------------- */
 
 static bool is_stopped(const struct ranks *s, uint32_t local)
 {

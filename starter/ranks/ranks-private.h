@@ -73,8 +73,7 @@ char **rank_wrapped_argv(const struct rank *r, const char *program);
 /* Did the kernel kill it for want of memory, or this process for a limit? Then text says for which
  * limit. */
 bool rank_oom_text(const struct rank *r, char *text, size_t n);
-/* Does the kernel end processes with this signal for a limit that the rank has? Then text says so.
- */
+/* Does the kernel end processes with this signal for a limit of the rank's? Then text says so. */
 bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t n);
 
 /* ---- rank-limits.c --------------------------------------------------------------------------- */

@@ -65,8 +65,7 @@ int ranks_restart(struct ranks *all, struct rank_name name);
 void ranks_start_again(struct ranks *all);
 /* Once they may be started: start no more, and report those that were not as killed. */
 void ranks_cancel_waiting(struct ranks *all);
-/* Kill this world's ranks, and start no more; those that were not started are reported as killed.
- */
+/* Kill this world's ranks, and start no more; those not started are reported as killed. */
 void ranks_kill_all(struct ranks *s);
 /* This world's ranks have ended: kill what they left in their cgroups, then remove these. False:
  * try again. */

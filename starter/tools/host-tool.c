@@ -15,10 +15,8 @@
 
 static void close_output(struct host_tool *t)
 {
-    loop_io_destroy(t->io);
-    t->io = NULL;
+    loop_io_destroy(take_ptr(t->io));
     cleanup_close(&t->fd);
-    t->fd = -1;
 }
 
 /* Returns whether there may be more now. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stack-traces.h - where the processes of the ranks are: the functions that each has called
  *
- * eu-stack of elfutils tells it, or gdb, which takes longer. A few ranks are looked at at a time.
- */
+ * eu-stack of elfutils tells it, or gdb, which takes longer. A few ranks are looked at at once. */
 #pragma once
 
 #include <stdint.h>

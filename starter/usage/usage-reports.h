@@ -10,8 +10,7 @@ struct starter_services;
 /* Send REPORT: what the ranks, and the starter itself, have used. Nothing is sent without a link,
  * or when memory is out. */
 void usage_report_send(const struct starter_services *s);
-/* Send WORLD_REPORT of one rank, which has ended and is started again. local: as in ranks_pids().
- */
+/* Send WORLD_REPORT of one rank, which is started again. local: as in ranks_pids(). */
 void usage_rank_report_send(struct ranks *ranks, uint32_t local);
 /* Send WORLD_REPORT: what the ranks of a spawned world, whose services these are, have used. */
 void usage_world_report_send(const struct starter_services *world);

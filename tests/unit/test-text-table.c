@@ -23,12 +23,12 @@ static struct text_table *two_rows(void)
     struct text_table *t = text_table_create(headings);
     text_table_cell(t, "n%d", 1);
     text_table_cell(t, "%d", 128);
-    text_table_unknown(t);
+    text_table_text(t, NULL);
     text_table_cell(t, "0.5 s");
     text_table_cell(t, "longname");
     text_table_cell(t, "4");
-    text_table_unknown(t);
-    text_table_unknown(t);
+    text_table_text(t, NULL);
+    text_table_text(t, NULL);
     return t;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "wire/transport/dial.h"
 #include "wire/transport/tcp.h"
 
@@ -51,8 +52,7 @@ static void forget_connection(struct link *l)
     buffer_free(&l->in);
     buffer_free(&l->shake_out);
     buffer_free(&l->wire);
-    link_cipher_free(l->cipher);
-    l->cipher = NULL;
+    link_cipher_free(take_ptr(l->cipher));
     handshake_wipe(&l->shake);
 }
 
@@ -151,8 +151,7 @@ static void dialed(void *arg, int fd, const struct error *why)
     struct link *l = arg;
     struct session *s = l->session;
     struct error e = *why;
-    dial_destroy(s->dial);
-    s->dial = NULL;
+    dial_destroy(take_ptr(s->dial));
     s->back_off = s->back_off <= 0 ? RESUME_BACK_OFF_SECONDS : s->back_off * 2;
     if (s->back_off > RESUME_BACK_OFF_MAX_SECONDS)
         s->back_off = RESUME_BACK_OFF_MAX_SECONDS;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/cleanup.h"
 #include "wire/transport/dial.h"
 #include "wire/transport/tcp.h"
 
@@ -73,8 +74,7 @@ void link_retransmit_stop(struct link *l)
     loop_timer_stop(&s->ack);
     loop_timer_stop(&s->tick);
     loop_timer_stop(&s->again);
-    dial_destroy(s->dial);
-    s->dial = NULL;
+    dial_destroy(take_ptr(s->dial));
 }
 
 void link_retransmit_destroy(struct link *l)

@@ -3,8 +3,7 @@
  *
  * Until its proof a peer costs one of a bounded number of places, a small buffer and
  * HANDSHAKE_ACCEPT_SECONDS. When the places are full, the oldest peer loses its place once others
- * have waited for LISTEN_PATIENCE. On a Unix socket a peer of another user is turned away at once.
- */
+ * have waited for LISTEN_PATIENCE. On a Unix socket another user is turned away at once. */
 #pragma once
 
 #include "common/error.h"

@@ -45,8 +45,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n);
 int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch *ret,
                   struct error *err);
 
-/* The step's programs as messages, which borrow their texts; of their environments only with_env.
- */
+/* The step's programs as messages, which borrow their texts; their environments if with_env. */
 struct packed_apps {
     size_t n;
     struct Mprun__App **list;

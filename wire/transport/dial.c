@@ -36,8 +36,7 @@ struct dial {
 
 static void hang_up(struct candidate *c)
 {
-    loop_io_destroy(c->io);
-    c->io = NULL;
+    loop_io_destroy(take_ptr(c->io));
     if (c->fd >= 0)
         close(take_fd(&c->fd));
 }
@@ -103,8 +102,7 @@ static void answered(void *arg, int fd, unsigned events)
     struct dial *d = c->dial;
     socklen_t len = sizeof(c->code);
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &c->code, &len);
-    loop_io_destroy(c->io);
-    c->io = NULL;
+    loop_io_destroy(take_ptr(c->io));
     if (c->code)
         hang_up(c);
     else if (d->winner < 0)
