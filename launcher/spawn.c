@@ -234,6 +234,8 @@ static void launch(struct spawner *s, const struct world *world, const Mprun__Sp
         hosts[i] = p->placements[i];
         hosts[i].ranks = world->ranks[i];
         hosts[i].slots = NULL;
+        if (rank_set_count(&world->ranks[i]))
+            l.step.oversubscribed |= s->worlds->busy[i] > p->used.hosts[i].slots.value;
     }
     l.step.apps = world->apps;
     l.step.napps = world->napps;

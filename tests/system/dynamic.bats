@@ -558,6 +558,21 @@ END
     [[ $stderr == *"gets none: open '$PWD/missing' on mprun's host"*"no place for the file '../out'"*"'./none'"* ]]
 }
 
+@test "Open MPI: spawned ranks yield to each other where there are more ranks than cores, and only there" {
+    cat_pmi1 <<END
+$SPAWN
+print "yields: \$ENV{OMPI_MCA_mpi_yield_when_idle}\n" if \$spawned;
+print spawn(program(\$ARGV[0])), "\n" unless \$spawned;
+END
+    run -0 --separate-stderr mprun -q --rm local:1 --oversubscribe -n 1 --pmi pmi1 perl "$PWD/pmi1.pl" "$(nproc)"
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c '^yields: 1$' <<<"$output")" -eq "$(nproc)" ]
+    [ "$(nproc)" -gt 1 ] || return 0
+    run -0 --separate-stderr mprun -q --rm local:1 -n 1 --pmi pmi1 perl "$PWD/pmi1.pl" 1
+    printf '%s\n' "$output" "$stderr"
+    grep -q '^yields: $' <<<"$output"
+}
+
 @test "info keys say where children run, with which environment and binding" {
     needs_mpicc openmpi
     dynamic openmpi 2 -n 2 -- spawn 2 "host=$(hostname)-1" wdir=/usr env=DYNAMIC=hello bind_to=none
