@@ -60,8 +60,10 @@ static const char *squeezes(const struct usage *u, char *buf, size_t n)
 {
     uint64_t hits = u->value[USAGE_LIMIT_EVENTS]; /* 0 where that is not known */
     double stalled = (double)u->value[USAGE_MEMORY_STALL] / 1e6;
-    snprintf(buf, n, hits > 1 ? "; the limit was hit %llu times" : "", (unsigned long long)hits);
-    if (hits > 1 && stalled > 0)
+    if (hits <= 1)
+        return "";
+    snprintf(buf, n, "; the limit was hit %llu times", (unsigned long long)hits);
+    if (stalled > 0)
         snprintf(buf + strlen(buf), n - strlen(buf), ", stalled for memory %.3f s", stalled);
     return buf;
 }
