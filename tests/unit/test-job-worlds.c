@@ -117,11 +117,12 @@ static struct side a, b;
 
 static void begin(struct side *s, struct side *other, const char *nspace, uint32_t nranks)
 {
+    static char host[] = "n0";
     *s = (struct side){.other = other, .own.first = &s->world0, .host.table = &s->hosts};
     s->world0 = (struct world){.nranks = nranks, .ranks = &s->ranks, .apps = &s->app};
     strcpy(s->world0.nspace, nspace);
     rank_set_add_block(&s->ranks, 0, 0, nranks);
-    s->placement.host = (char[]){"n0"};
+    s->placement.host = host;
     s->plan.nused = 1;
     s->plan.placements = &s->placement;
     s->hosts.plan = &s->plan;
