@@ -89,10 +89,17 @@ struct agent {
     bool is_gone;
 };
 
+struct polled { /* its memory is kept: what grows and goes in each turn leaves small pieces behind
+                 */
+    struct pollfd *all;
+    size_t n, room;
+};
+
 struct holder {
     struct asker *askers;
     struct agent *agents;
     struct client *clients;
+    struct polled polled;
     uint32_t last_number, last_turn;
     bool sees_end; /* of the job */
     int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
@@ -512,10 +519,13 @@ static void give_slots(struct holder *h)
 
 enum { LISTENER, JOB, FIRST };
 
-static void add_fd(struct pollfd **p, size_t *n, int fd)
+static void add_fd(struct polled *p, int fd)
 {
-    *p = must(reallocarray(*p, *n + 1, sizeof(**p)));
-    (*p)[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    if (p->n == p->room) {
+        p->room = 2 * p->room + 8;
+        p->all = must(reallocarray(p->all, p->room, sizeof(*p->all)));
+    }
+    p->all[p->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
 /* No step has an agent, or may have one. */
@@ -603,24 +613,25 @@ static void wake_clients(const struct holder *h)
 /* Returns whether the job goes on. */
 static bool wait_and_serve(struct holder *h, int job_fd)
 {
-    AUTO_FREE struct pollfd *p = NULL;
-    size_t n = 0;
-    add_fd(&p, &n, STDIN_FILENO); /* LISTENER, JOB */
-    add_fd(&p, &n, h->keep != 0 ? job_fd : -1);
+    struct polled *polled = &h->polled;
+    polled->n = 0;
+    add_fd(polled, STDIN_FILENO); /* LISTENER, JOB */
+    add_fd(polled, h->keep != 0 ? job_fd : -1);
     for (struct asker *a = h->askers; a; a = a->next)
-        add_fd(&p, &n, a->fd);
+        add_fd(polled, a->fd);
     for (struct agent *a = h->agents; a; a = a->next) {
-        add_fd(&p, &n, a->out.fd);
-        add_fd(&p, &n, a->err.fd);
+        add_fd(polled, a->out.fd);
+        add_fd(polled, a->err.fd);
     }
     for (struct client *c = h->clients; c; c = c->next)
-        add_fd(&p, &n, c->says.fd);
-    int rc = poll(p, n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
+        add_fd(polled, c->says.fd);
+    const struct pollfd *p = polled->all;
+    int rc = poll(polled->all, polled->n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
     wake_clients(h);
     if (rc < 0)
         return why == EINTR;
     say_alive(h);
-    n = FIRST;
+    size_t n = FIRST;
     struct agent *agents = h->agents; /* what comes now is not among those that were looked at */
     struct client *clients = h->clients;
     for (struct asker *a = h->askers; a; a = a->next, n++)
@@ -675,5 +686,6 @@ int holder_run(pid_t job)
     while (wait_and_serve(&h, job_fd))
         ;
     await_end(&h);
+    free(h.polled.all);
     return EXIT_CODE_OK;
 }
