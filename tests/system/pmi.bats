@@ -402,11 +402,12 @@ tooled() {
     find_server
 }
 
-# ended_by_tools N: so many steps, one after the other, whose rank a tool kills; says what each tool is told
+# ended_by_tools N DIRECTORY: so many steps, one after the other, whose rank a tool kills; says what each tool is
+# told. The name is short: a directory of sockets may not be longer than 60 bytes
 # shellcheck disable=SC2016
 ended_by_tools() {
     local i
-    mkdir "$BASHPID" && cd "$BASHPID" && export TMPDIR=$PWD || return
+    mkdir "$2" && cd "$2" && export TMPDIR=$PWD || return
     for ((i = 0; i < $1; i++)); do
         rm -f ready
         mprun_start -q -n 1 --rm local:1 --oversubscribe sh -c ': >ready; exec sleep 100'
@@ -419,8 +420,8 @@ ended_by_tools() {
 
 @test "PMIx: a tool whose signal ends the step has its answer before" {
     needs_pmix_tool
-    for _ in 1 2 3; do # beside each other: the library's thread is late, then
-        ended_by_tools $((10 ${MPRUN_LONG:+* 10})) >>answers &
+    for i in 1 2 3; do # beside each other: the library's thread is late, then
+        ended_by_tools $((10 ${MPRUN_LONG:+* 10})) "$i" >>answers &
         jobs+=($!)
     done
     wait "${jobs[@]}"
