@@ -59,12 +59,11 @@ static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEV
 /* v1 where its controller is mounted: then v2 cannot have it. */
 static void find_directory(struct oom_kills *k)
 {
-    AUTO_FREE char *v1 = cgroup_of_process(0, 1, CGROUP_MEMORY, &k->root, NULL);
-    AUTO_FREE char *v2 = v1 ? NULL : cgroup_of_process(0, 2, CGROUP_MEMORY, &k->root, NULL);
-    const char *directory = v1 ? v1 : v2;
+    int version = 0;
+    AUTO_FREE char *directory = cgroup_of_process(0, &version, CGROUP_MEMORY, &k->root, NULL);
     if (!directory || strlen(directory) >= sizeof(k->directory))
         return;
-    k->driver = v1 ? &cgroup_driver_v1 : &cgroup_driver_v2;
+    k->driver = version == 1 ? &cgroup_driver_v1 : &cgroup_driver_v2;
     strcpy(k->directory, directory);
 }
 

@@ -258,16 +258,18 @@ static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membe
     return has_one ? 0 : -1;
 }
 
-char *cgroup_of_process(pid_t pid, int version, enum cgroup_controller c, size_t *ret_root_len,
+char *cgroup_of_process(pid_t pid, int *version, enum cgroup_controller c, size_t *ret_root_len,
                         struct error *err)
 {
     struct cgroup_mounts mounts = {0};
     struct cgroup_membership m = {0};
     char *dir = NULL;
     if (cgroup_mounts_read(&mounts, err) == 0 && cgroup_membership_read(pid, &m, err) == 0) {
-        const char *cgroup = version == 2 ? m.v2 : m.v1[c];
+        if (*version == 0)
+            *version = m.v1[c] ? 1 : 2;
+        const char *cgroup = *version == 2 ? m.v2 : m.v1[c];
         if (cgroup)
-            dir = cgroup_directory(&mounts, version, c, cgroup, ret_root_len, err);
+            dir = cgroup_directory(&mounts, *version, c, cgroup, ret_root_len, err);
         else
             error_set(err, ENOENT, "pid %d is in no cgroup of this hierarchy", (int)pid);
     }
@@ -281,7 +283,8 @@ char *cgroup_of_process(pid_t pid, int version, enum cgroup_controller c, size_t
 void cgroup_parents_enable(void)
 {
     size_t at = 0;
-    AUTO_FREE char *path = cgroup_of_process(0, 2, 0, &at, NULL);
+    int version = 2;
+    AUTO_FREE char *path = cgroup_of_process(0, &version, 0, &at, NULL);
     for (char *end = path ? strchr(path + at, '/') : NULL; end; end = strchr(end + 1, '/')) {
         *end = 0;
         AUTO_CLOSE int fd = open_cgroup(path, 2);

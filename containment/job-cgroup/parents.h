@@ -30,10 +30,11 @@ int cgroup_parents_keep(struct cgroup_parents *p, int version, struct error *err
  * that holds only these may be reorganised. 0 with *ret, which the caller frees, or -1 with err. */
 int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *ret,
                        struct error *err);
-/* The directory of a process's (0: this one's) cgroup in version 2, or in v1's hierarchy of c; the
- * caller frees it. *ret_root_len (NULL: not wanted) is the length of the mount point. NULL with
+/* The directory of a process's (0: this one's) cgroup in version 2, or in v1's hierarchy of c
+ * (*version 0: in v1 where the process has c there, else in v2; *version says which). The caller
+ * frees it. *ret_root_len (NULL: not wanted) is the length of the mount point. NULL with
  * err. */
-char *cgroup_of_process(pid_t pid, int version, enum cgroup_controller c, size_t *ret_root_len,
+char *cgroup_of_process(pid_t pid, int *version, enum cgroup_controller c, size_t *ret_root_len,
                         struct error *err);
 /* Root: let the cgroups above the process's own give all controllers that a step can use, as far as
  * they can. */

@@ -123,7 +123,8 @@ static char *directory_of(const struct hierarchy *h, pid_t pid, struct error *er
     unsigned c = 0;
     while (c + 1 < CGROUP_CONTROLLER_COUNT && !(h->available & CGROUP_BIT(c)))
         c++;
-    return cgroup_of_process(pid, h->driver->version, c, NULL, err);
+    int version = h->driver->version;
+    return cgroup_of_process(pid, &version, c, NULL, err);
 }
 
 static bool is_below(const char *dir, const char *top)
