@@ -44,7 +44,7 @@ static inline void cleanup_dir(DIR **d)
 #define AUTO_CLOSE __attribute__((cleanup(cleanup_close)))
 #define AUTO_FILE  __attribute__((cleanup(cleanup_file)))
 #define AUTO_DIR   __attribute__((cleanup(cleanup_dir)))
-/* What a function releases that takes its address: AUTO(idset_free) struct idset set = {0}; */
+/* AUTO(idset_free) struct idset set = {0}; calls idset_free(&set) where the block ends. */
 #define AUTO(release) __attribute__((cleanup(release)))
 
 /* Hand a descriptor over: the local no longer owns it. */

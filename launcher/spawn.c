@@ -27,9 +27,8 @@ struct spawn_wait {
     uint64_t id;
     uint32_t world;
     struct rank_name parent;
-    struct preload
-        *preload; /* files that are to be brought before; NULL: none, or it is their turn */
-    Mprun__Spawn *request; /* to be launched with it */
+    struct preload *preload; /* files that are to be brought before; NULL: none, or their turn */
+    Mprun__Spawn *request;   /* to be launched with them */
 };
 
 static void wait_free(struct spawn_wait *w)

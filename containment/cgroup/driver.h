@@ -38,7 +38,7 @@ struct cgroup_driver {
     int (*freeze)(struct cgroup_at d, int frozen);
     /* 1: a process is in d or below; 0: none. */
     int (*populated)(struct cgroup_at d);
-    /* Let the kernel kill all in d and below. ENOENT: it cannot. v1: NULL. */
+    /* Let the kernel kill all in d and below. ENOENT: it cannot. NULL: v1 has no such file. */
     int (*kill)(struct cgroup_at d);
 };
 /* limit(), also of memory and swap together. */

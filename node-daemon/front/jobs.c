@@ -237,7 +237,7 @@ void jobs_bind(struct jobs *j, struct job *job, int awaited)
     mark_bound(j, job);
 }
 
-/* What its manager said before it came says nothing of it now, nor what it was asked by then. */
+/* The job is there now: what its manager said of it before does not count any more. */
 void jobs_come(const struct jobs *j, struct job *job)
 {
     job->awaited = 0;

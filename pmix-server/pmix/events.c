@@ -91,8 +91,7 @@ pmix_status_t event_upcall(struct server *s, pmix_status_t code, const pmix_proc
     return pass_on(s, &e, false);
 }
 
-/* ---- the library's own ------------------------------------------------------------------------
- */
+/* ---- the library's own ----------------------------------------------------------------------- */
 
 static struct server *alerted; /* handlers have no argument either */
 

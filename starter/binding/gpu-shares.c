@@ -15,8 +15,7 @@
 #include "starter/binding/rank-binding.h"
 #include "wire/messages/launch.h"
 
-/* ---- which GPUs there are ---------------------------------------------------------------------
- */
+/* ---- which GPUs there are -------------------------------------------------------------------- */
 
 /* The manager's variables are this host's where the manager has set them here, or where mprun runs.
  */
@@ -78,8 +77,7 @@ static void find_gpus(struct gpu_shares *s, const struct launch *l,
         s->gpu[i].near = &s->host.gpu[i].near;
 }
 
-/* ---- which rank has them ----------------------------------------------------------------------
- */
+/* ---- which rank has them --------------------------------------------------------------------- */
 
 static bool has_wish(const struct launch *l)
 {

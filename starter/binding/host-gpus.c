@@ -22,8 +22,7 @@ const char *const gpu_variables[GPU_KINDS] = {
     [GPU_INTEL] = "ZE_AFFINITY_MASK",
 };
 
-/* ---- what the machine has --------------------------------------------------------------------
- */
+/* ---- what the machine has -------------------------------------------------------------------- */
 
 struct device { /* one of a list in the order of PCI addresses */
     char pci[16];
@@ -114,8 +113,7 @@ static size_t find_devices(int root, struct device **ret)
     return found;
 }
 
-/* ---- their files ------------------------------------------------------------------------------
- */
+/* ---- their files ----------------------------------------------------------------------------- */
 
 static void add_file(struct host_gpus *g, uint32_t major, uint32_t minor, int gpu)
 {
@@ -142,8 +140,7 @@ static void add_files(int root, const struct device *d, int gpu, struct host_gpu
     }
 }
 
-/* ---- which of them ranks can have -------------------------------------------------------------
- */
+/* ---- which of them ranks can have ------------------------------------------------------------ */
 
 /* UUIDs may be cut short where they are still one GPU's. */
 static bool is_called(const struct device *d, const char *id)

@@ -267,8 +267,7 @@ static int load(int n)
     return hear(fd) == GRANT_OK;
 }
 
-/* ---- a close that lasts -----------------------------------------------------------------------
- */
+/* ---- a close that lasts ---------------------------------------------------------------------- */
 
 /* It has data to send, which nobody reads. */
 static int lingering_socket(void)
@@ -317,8 +316,7 @@ static int linger(const char *file)
     return 0;
 }
 
-/* ---- a storm ----------------------------------------------------------------------------------
- */
+/* ---- a storm --------------------------------------------------------------------------------- */
 
 /* By turns: asks for a place; connects and closes; holds what it has for a moment, asking
  * nothing.

@@ -28,8 +28,7 @@
 
 extern char **environ;
 
-/* ---- the launcher's part -----------------------------------------------------------------------
- */
+/* ---- the launcher's part --------------------------------------------------------------------- */
 
 static int awaited(void *arg, uint32_t host)
 {
@@ -97,8 +96,7 @@ static void on_modex_reply(struct play_host *h, const uint8_t *payload, size_t n
     mprun__modex_reply__free_unpacked(m, NULL);
 }
 
-/* ---- the starter's part ------------------------------------------------------------------------
- */
+/* ---- the starter's part ---------------------------------------------------------------------- */
 
 static void step(struct play *p)
 {
@@ -218,8 +216,7 @@ static void on_closed(void *arg, struct link *l, const struct error *why)
 
 static const struct link_events events = {.frame = on_frame, .closed = on_closed};
 
-/* ---- processes ---------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void mppmi_ended(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
@@ -393,8 +390,7 @@ void play_destroy(struct play *p)
     free(p);
 }
 
-/* ---- messages to mppmi -------------------------------------------------------------------------
- */
+/* ---- messages to mppmi ----------------------------------------------------------------------- */
 
 static ProtobufCBinaryData bytes_of(const char *text)
 {
@@ -481,8 +477,7 @@ void play_begin(struct play *p)
     }
 }
 
-/* ---- ranks -------------------------------------------------------------------------------------
- */
+/* ---- ranks ----------------------------------------------------------------------------------- */
 
 enum { ENV_EXTRA = 32 };
 
@@ -601,8 +596,7 @@ void play_kill_ranks(struct play *p, int signo)
             kill(p->ranks[i].pid, signo);
 }
 
-/* ---- phases ------------------------------------------------------------------------------------
- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 int play_is_ready(const struct play *p)
 {

@@ -516,8 +516,7 @@ static int events(void)
     return 0;
 }
 
-/* ---- two steps of a job -----------------------------------------------------------------------
- */
+/* ---- two steps of a job ---------------------------------------------------------------------- */
 
 /* The sum of the bytes that the ranks of a world have put. */
 static long bytes_of_all(const char *nspace, uint32_t n)

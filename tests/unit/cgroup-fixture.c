@@ -96,8 +96,7 @@ struct cgroup_leaf *fixture_leaf(struct fixture *f, unsigned rank, const struct 
     return leaf;
 }
 
-/* ---- processes ----------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 struct clone_arguments { /* struct clone_args up to cgroup; older headers lack the last fields */
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;

@@ -27,8 +27,7 @@ static struct loop_io *control;
 static struct reader_link *link_;
 static struct part reader;
 
-/* ---- what is called ---------------------------------------------------------------------------
- */
+/* ---- what is called -------------------------------------------------------------------------- */
 
 struct asker {
     unsigned answers, nothing;
@@ -86,8 +85,7 @@ static void on_control(void *arg, int fd, unsigned events)
         reader_link_renew(link_);
 }
 
-/* ---- a reader ---------------------------------------------------------------------------------
- */
+/* ---- a reader -------------------------------------------------------------------------------- */
 
 /* Its end of the link is front's from here on. */
 static void start_reader(void)
@@ -142,8 +140,7 @@ static void stop_reader(void)
     assert_true(WIFSTOPPED(status));
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void each_question_gets_its_own_answer(void **state)
 {

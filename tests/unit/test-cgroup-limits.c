@@ -49,8 +49,7 @@ static struct limits memory_limit(uint64_t bytes)
     return (struct limits){.memory = {.set = 1, .value = bytes}, .swap = {.set = 1, .value = 0}};
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static int take_memory(void *arg)
 {

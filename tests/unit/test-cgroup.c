@@ -74,8 +74,7 @@ static pid_t process_in(const struct cgroup_leaf *leaf)
     return pid;
 }
 
-/* ---- the place ---------------------------------------------------------------------------------
- */
+/* ---- the place ------------------------------------------------------------------------------- */
 
 static void the_own_source_finds_a_place_or_says_why_not(void **state)
 {
@@ -193,8 +192,7 @@ static void many_leaves_are_made_and_removed(void **state)
     fixture_close(&f);
 }
 
-/* ---- hardware threads ---------------------------------------------------------------------------
- */
+/* ---- hardware threads ------------------------------------------------------------------------ */
 
 /* A tree whose ranks are held to the last thread that we have; skips where nothing can hold them.
  */
@@ -711,8 +709,7 @@ static void a_sweep_by_the_starter_spares_the_starter(void **state)
     close(pipe_fds[1]);
 }
 
-/* ---- steps without an owner ---------------------------------------------------------------------
- */
+/* ---- steps without an owner ------------------------------------------------------------------ */
 
 struct owner {
     char place[CGROUP_PATH_MAX];

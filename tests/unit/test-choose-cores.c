@@ -42,8 +42,7 @@ static void set_of(const struct host_cores *h, const char *list, unsigned char *
     idset_free(&threads);
 }
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *what;
@@ -87,8 +86,7 @@ static void rows_are_as_they_should(void **state)
     }
 }
 
-/* ---- properties -------------------------------------------------------------------------------
- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 static uint64_t seed;
 
@@ -172,8 +170,7 @@ static void whatever_is_free_a_choice_is_of_that_and_near(void **state)
     }
 }
 
-/* ---- simulation -------------------------------------------------------------------------------
- */
+/* ---- simulation ------------------------------------------------------------------------------ */
 
 enum { ARRIVALS = 10000, RUNNING_MAX = CORES_MAX };
 

@@ -25,8 +25,7 @@ enum { SIZE = 8192 };
 static char home[64], jobs[96];
 static struct conf conf = {.pbs_home = home};
 
-/* ---- files as pbs_mom writes them -------------------------------------------------------------
- */
+/* ---- files as pbs_mom writes them ------------------------------------------------------------ */
 
 struct file {
     char bytes[SIZE];
@@ -98,8 +97,7 @@ static void write_file(const char *name, const struct file *f)
     assert_int_equal(chmod(path, 0600), 0);
 }
 
-/* ---- a job's file -----------------------------------------------------------------------------
- */
+/* ---- a job's file ---------------------------------------------------------------------------- */
 
 static struct pbs_share share_of(const char *hosts, const char *chunks, const char *host)
 {
@@ -199,8 +197,7 @@ static void a_task_that_runs_has_a_session(void **state)
     assert_int_equal(pbs_task_session(f.bytes, f.n), 0);
 }
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void needs_root(void)
 {

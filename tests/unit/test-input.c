@@ -222,8 +222,7 @@ static void close_writer(struct world *w)
     w->fds[1] = -1;
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void a_file_arrives_whole_and_its_offset_is_at_its_end(void **state)
 {
@@ -275,8 +274,7 @@ static void a_file_is_read_no_further_than_the_credit(void **state)
     assert_int_equal(w->ranks[0].sent, INPUT_WINDOW);
 }
 
-/* ---- pipes and sockets ------------------------------------------------------------------------
- */
+/* ---- pipes and sockets ----------------------------------------------------------------------- */
 
 static void a_pipe_is_passed_on_byte_by_byte_and_taken_as_it_is_read(void **state)
 {
@@ -401,8 +399,7 @@ static void the_end_of_a_socket_is_the_end(void **state)
     assert_int_equal(w->ranks[0].sent, 1);
 }
 
-/* ---- nothing to read --------------------------------------------------------------------------
- */
+/* ---- nothing to read ------------------------------------------------------------------------- */
 
 static void ends_at_once(struct world *w, int fd)
 {
@@ -449,8 +446,7 @@ static void an_endless_device_stops_at_the_credit(void **state)
     assert_int_equal(w->ranks[0].sent, INPUT_WINDOW);
 }
 
-/* ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static void everybody_gets_everything_at_the_pace_of_the_slowest(void **state)
 {
@@ -523,8 +519,7 @@ static void a_rank_that_never_started_is_not_waited_for(void **state)
     assert_int_equal(w->ranks[1].ended, 0);
 }
 
-/* ---- terminals --------------------------------------------------------------------------------
- */
+/* ---- terminals ------------------------------------------------------------------------------- */
 
 /* In a process of its own, with a controlling terminal. Line of the first false check, or 0. */
 #define CHECK(c)                                                                                   \

@@ -17,8 +17,7 @@
 #include "launcher/worlds.h"
 #include "wire/little-endian.h"
 
-/* ---- a step, with the functions of mprun that job-worlds.c calls ------------------------------
- */
+/* ---- a step, with the functions of mprun that job-worlds.c calls ----------------------------- */
 
 struct side {
     struct host_table hosts; /* first: what hosts_broadcast() gets */

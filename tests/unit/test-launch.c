@@ -23,8 +23,7 @@ static uint8_t *sent(const struct launch *l, size_t *ret_n)
     return bytes;
 }
 
-/* ---- a step ------------------------------------------------------------------------------------
- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 static char *argv0[] = {"./solver", "", "caf\xe9 \xff\xfe", "a b\n", NULL};
 static char *argv1[] = {"other", NULL};
@@ -312,8 +311,7 @@ static void an_environment_of_a_mebibyte_comes_back(void **state)
     free(bytes);
 }
 
-/* ---- what is refused ---------------------------------------------------------------------------
- */
+/* ---- what is refused ------------------------------------------------------------------------- */
 
 /* A LAUNCH as a message, to be changed before it is packed. */
 static Mprun__Launch *message(void)
@@ -528,8 +526,7 @@ static void every_truncation_and_change_is_survived(void **state)
     free(bytes);
 }
 
-/* ---- the small ones ----------------------------------------------------------------------------
- */
+/* ---- the small ones -------------------------------------------------------------------------- */
 
 static void usage_comes_back_and_lies_are_survived(void **state)
 {

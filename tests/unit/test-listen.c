@@ -147,8 +147,7 @@ static void starter(struct door *d, const uint8_t *with_key, uint32_t host_id, i
     d->links[d->nlinks++] = l;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void a_starter_gets_in(void **state)
 {

@@ -193,8 +193,7 @@ static int temporary_file(void)
     return fd;
 }
 
-/* ---- plain ------------------------------------------------------------------------------------
- */
+/* ---- plain ----------------------------------------------------------------------------------- */
 
 static void each_stream_goes_to_its_descriptor_unchanged(void **state)
 {
@@ -324,8 +323,7 @@ static void one_pipe_for_both_streams_keeps_the_order_of_arrival(void **state)
     buffer_free(&all);
 }
 
-/* ---- without a copy ---------------------------------------------------------------------------
- */
+/* ---- without a copy -------------------------------------------------------------------------- */
 
 static ssize_t move(struct world *w, unsigned stream, int fd, size_t n)
 {
@@ -391,8 +389,7 @@ static void what_cannot_be_moved_is_left_to_the_queue(void **state)
     close(s[1]);
 }
 
-/* ---- readers that go, places that are full ----------------------------------------------------
- */
+/* ---- readers that go, places that are full --------------------------------------------------- */
 
 static void a_reader_that_closes_is_told_once_and_credit_still_flows(void **state)
 {
@@ -445,8 +442,7 @@ static void a_full_disk_is_an_error_with_its_reason(void **state)
     assert_int_equal(w->closed[2], 0);
 }
 
-/* ---- sockets and terminals --------------------------------------------------------------------
- */
+/* ---- sockets and terminals ------------------------------------------------------------------- */
 
 static void bulk_is_exact_through(struct world *w, int reader)
 {
@@ -496,8 +492,7 @@ static void a_terminal_is_never_waited_for_nor_made_nonblocking(void **state)
     assert_false(fcntl(w->fds[1], F_GETFL) & O_NONBLOCK);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static long peak_kib(void)
 {
@@ -564,8 +559,7 @@ static void memory_is_bounded_by_the_windows(void **state)
     }
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void tagged_lines_are_whole_and_the_last_one_gets_its_newline(void **state)
 {
@@ -795,8 +789,7 @@ static void no_line_is_ever_torn(void **state)
     buffer_free(&all);
 }
 
-/* ---- merged lines, and JSON -------------------------------------------------------------------
- */
+/* ---- merged lines, and JSON ------------------------------------------------------------------ */
 
 static void begin_with(struct world *w, const struct output_options *options, uint32_t nranks)
 {

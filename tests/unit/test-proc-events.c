@@ -16,8 +16,7 @@
 #include "node-daemon/watch/proc-events.h"
 #include "node-daemon/reader/spool-watch.h"
 
-/* ---- process events ---------------------------------------------------------------------------
- */
+/* ---- process events -------------------------------------------------------------------------- */
 
 struct message { /* its parts; the order of the bytes is put()'s */
     struct nlmsghdr head;
@@ -144,8 +143,7 @@ static void several_messages_in_one_datagram_are_all_read(void **state)
     assert_int_equal(at, sizeof(bytes));
 }
 
-/* ---- names in directories ---------------------------------------------------------------------
- */
+/* ---- names in directories -------------------------------------------------------------------- */
 
 static size_t put(char *buf, size_t at, int wd, uint32_t mask, const char *name, uint32_t len)
 {

@@ -129,8 +129,7 @@ static void who_is_of_another_user_is_no_child_of_a_daemon(void **state)
     process_close(&p);
 }
 
-/* ---- a file system that does not answer -------------------------------------------------------
- */
+/* ---- a file system that does not answer ------------------------------------------------------ */
 
 enum { FILE_NODE = 2, REQUEST_MAX = 1 << 17 };
 
@@ -273,8 +272,7 @@ static void a_program_is_known_where_its_file_system_does_not_answer(void **stat
     assert_false(runs_own);
 }
 
-/* ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 static struct conf_rule rule = {.name = "toy", .job = "TOY_JOB", .owner = "TOY_OWNER"};
 
@@ -334,8 +332,7 @@ static void a_users_process_proves_nothing(void **state)
     assert_non_null(strstr(e.text, "started by user 65533"));
 }
 
-/* ---- Grid Engine ------------------------------------------------------------------------------
- */
+/* ---- Grid Engine ----------------------------------------------------------------------------- */
 
 /* A child of ours in a directory below a new one. */
 static void claim_from(const char *below, const struct program *execd, struct reader_request *ret,

@@ -15,8 +15,7 @@
 #include "plan/gpus.h"
 #include "starter/binding/host-gpus.h"
 
-/* ---- dealing ----------------------------------------------------------------------------------
- */
+/* ---- dealing --------------------------------------------------------------------------------- */
 
 enum { MOST = 8 };
 
@@ -95,8 +94,7 @@ static void ranks_have_gpus_near_their_cores_and_alone_unless_they_share(void **
         deal(&deals[i]);
 }
 
-/* ---- which there are --------------------------------------------------------------------------
- */
+/* ---- which there are ------------------------------------------------------------------------- */
 
 static char root[64];
 static const char *numbers; /* that the manager has told */

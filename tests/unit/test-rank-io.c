@@ -28,8 +28,7 @@
 
 enum { RANKS = 8, WINDOW = 64 * 1024 };
 
-/* ---- the link ---------------------------------------------------------------------------------
- */
+/* ---- the link -------------------------------------------------------------------------------- */
 
 struct got { /* of one rank's stream */
     struct buffer data;
@@ -115,8 +114,7 @@ void link_send(struct link *l, enum frame_type type, const ProtobufCMessage *m)
     l->closed = c->closed;
 }
 
-/* ---- the test's world -------------------------------------------------------------------------
- */
+/* ---- the test's world ------------------------------------------------------------------------ */
 
 struct world {
     struct loop *loop;
@@ -262,8 +260,7 @@ static int exit_code_of(pid_t pid)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* ---- output -----------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void assert_got(struct world *w, uint32_t rank, int stream, const void *data, size_t n)
 {
@@ -545,8 +542,7 @@ static void an_abandoned_terminal_that_somebody_holds_ends_too(void **state)
     assert_true(rank_io_is_idle(&w->io));
 }
 
-/* ---- input ------------------------------------------------------------------------------------
- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static void input(struct world *w, uint32_t rank, const void *p, size_t n)
 {
@@ -707,8 +703,7 @@ static void credit_that_was_due_without_a_link_is_sent_with_one(void **state)
     assert_true(w->link.closed);
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------
- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static int count_descriptors(void)
 {

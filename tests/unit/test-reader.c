@@ -25,8 +25,7 @@
 
 static struct part reader;
 
-/* ---- asking -----------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static void next_record(struct reader_answer *ret)
 {
@@ -76,8 +75,7 @@ static void must_fail(const struct reader_answer *a, int code, const char *words
         fail_msg("'%s' is not in '%s'", words, a->text);
 }
 
-/* ---- the spool directory ----------------------------------------------------------------------
- */
+/* ---- the spool directory --------------------------------------------------------------------- */
 
 /* A job whose script is here, and one of which there is a slave task only. */
 static void write_jobs(void)
@@ -108,8 +106,7 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static void a_job_is_looked_up(void **state)
 {
@@ -239,8 +236,7 @@ static void the_limit_of_a_daemon_that_is_not_there_is_none(void **state)
     assert_int_equal(a.own_limit.set, 0);
 }
 
-/* ---- claims -----------------------------------------------------------------------------------
- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static void a_shepherd_is_of_the_task_whose_directory_it_is_in(void **state)
 {
@@ -319,8 +315,7 @@ static void a_rules_owner_is_a_user_and_not_root(void **state)
     must_fail(&a, EINVAL, "no name of a job");
 }
 
-/* ---- what it tells by itself ------------------------------------------------------------------
- */
+/* ---- what it tells by itself ----------------------------------------------------------------- */
 
 static void what_the_execd_writes_is_told(void **state)
 {
@@ -347,8 +342,7 @@ static void another_front_is_told_to_look_at_everything(void **state)
     assert_int_equal(known("23.1", GRANT_GRIDENGINE), 1);
 }
 
-/* ---- qstat ------------------------------------------------------------------------------------
- */
+/* ---- qstat ----------------------------------------------------------------------------------- */
 
 static void make_qstat(const char *body)
 {
@@ -423,8 +417,7 @@ static void without_qstat_that_is_said(void **state)
     must_fail(&a, ENOTSUP, "no qstat");
 }
 
-/* ---- its end ----------------------------------------------------------------------------------
- */
+/* ---- its end --------------------------------------------------------------------------------- */
 
 static void malformed_records_end_it(void **state)
 {

@@ -29,8 +29,7 @@
 #include "node-daemon/lib/syscalls.h"
 #include "node-daemon/mover/identity.h"
 
-/* ---- who is to be moved -----------------------------------------------------------------------
- */
+/* ---- who is to be moved ---------------------------------------------------------------------- */
 
 /* A listener at this name in the current directory, with a client: both ends. */
 static void connect_at(const char *name, int *ret_client, int *ret_accepted)
@@ -119,8 +118,7 @@ static void test_no_process_of_another_namespace(void **state)
         skip();
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------
- */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 static void test_a_record_brings_one_descriptor_at_most(void **state)
 {
@@ -152,8 +150,7 @@ static void test_a_record_brings_one_descriptor_at_most(void **state)
     close(link[1]);
 }
 
-/* ---- namespaces -------------------------------------------------------------------------------
- */
+/* ---- namespaces ------------------------------------------------------------------------------ */
 
 static int errno_of(long rc)
 {
@@ -204,8 +201,7 @@ static void test_no_namespace_of_its_own(void **state)
         assert_int_equal(tried(try_namespaces, roles[i]), 0);
 }
 
-/* ---- others of its user -----------------------------------------------------------------------
- */
+/* ---- others of its user ---------------------------------------------------------------------- */
 
 /* 0: it can do nothing to its parent, which has its uid. */
 static int touch_parent(void)
