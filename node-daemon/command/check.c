@@ -3,8 +3,7 @@
  *
  * It asks the same questions as the daemon when it starts, and does nothing but look: an
  * administrator runs it before the first start, and after each change. */
-#include "containment/cgroup/mounts.h"
-#include "node-daemon/command/check.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -18,13 +17,13 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "containment/cgroup/mounts.h"
 #include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/command/make-ground.h"
 #include "node-daemon/reader/inquiry.h"
+#include "node-daemon/signer/token.h"
 #include "node-daemon/supervisor/lock.h"
-#include "node-daemon/command/status.h"
-#include "node-daemon/command/systemd.h"
 #include "rm-adapters/processes/ask-manager.h"
 
 enum verdict { OK, WARNING, WRONG };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* daemonize.c - going into the background: who waits hears by a pipe when the daemon serves */
-#include "node-daemon/command/daemonize.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* enter.c - `mprund enter`: for prologs of managers that mprund does not know, and by hand */
-#include "node-daemon/command/enter.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -10,7 +10,6 @@
 
 #include "common/cleanup.h"
 #include "common/number.h"
-#include "containment/mprund-protocol.h"
 
 static int find_user(const char *user, uint32_t *ret, struct error *err)
 {

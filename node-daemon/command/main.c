@@ -14,16 +14,10 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/path.h"
-#include "node-daemon/command/check.h"
-#include "node-daemon/command/daemonize.h"
-#include "node-daemon/command/enter.h"
-#include "node-daemon/command/options.h"
-#include "node-daemon/command/resolve.h"
-#include "node-daemon/command/status.h"
-#include "node-daemon/command/systemd.h"
-#include "node-daemon/conf/conf.h"
+#include "node-daemon/command/command.h"
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/syscalls.h"
+#include "node-daemon/signer/token.h"
 #include "node-daemon/supervisor/resolver.h"
 
 #ifdef HAVE_CONFIG_H

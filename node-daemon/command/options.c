@@ -1,40 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* options.c - mprund's command line */
-#include "node-daemon/command/options.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/number.h"
-#include "containment/mprund-protocol.h"
-#include "node-daemon/conf/conf.h"
 #include "node-daemon/supervisor/resolver.h"
-
-#define APPLY_SWITCH(field)                                                                        \
-    static int set_##field(void *target, const char *value, struct error *err)                     \
-    {                                                                                              \
-        ((struct mprund_options *)target)->field = 1;                                              \
-        return 0;                                                                                  \
-    }
-#define APPLY_TEXT(field)                                                                          \
-    static int set_##field(void *target, const char *value, struct error *err)                     \
-    {                                                                                              \
-        ((struct mprund_options *)target)->field = value;                                          \
-        return 0;                                                                                  \
-    }
-APPLY_SWITCH(check)
-APPLY_SWITCH(background)
-APPLY_SWITCH(verbose)
-APPLY_SWITCH(help)
-APPLY_SWITCH(version)
-APPLY_SWITCH(json)
-APPLY_TEXT(config)
-APPLY_TEXT(pidfile)
-APPLY_TEXT(make_key)
-APPLY_TEXT(job)
-APPLY_TEXT(user)
-APPLY_TEXT(sentinel_dir)
 
 static int set_trace(void *target, const char *value, struct error *err)
 {
@@ -64,11 +37,6 @@ static int set_disable(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int set_memory(void *target, const char *value, struct error *err)
-{
-    return size_parse(value, NULL, &((struct mprund_options *)target)->memory, err);
-}
-
 static int set_pids(void *target, const char *value, struct error *err)
 {
     int64_t n;
@@ -78,62 +46,44 @@ static int set_pids(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int set_count(const char *value, uint32_t *ret, struct error *err)
-{
-    int64_t n;
-    if (number_parse(value, NULL, 1, 65536, &n, err) < 0)
-        return -1;
-    *ret = (uint32_t)n;
-    return 0;
-}
-
-static int set_cores(void *target, const char *value, struct error *err)
-{
-    return set_count(value, &((struct mprund_options *)target)->cores, err);
-}
-
-static int set_gpus(void *target, const char *value, struct error *err)
-{
-    return set_count(value, &((struct mprund_options *)target)->gpus, err);
-}
+#define SETS(kind_, member_) OPTION_SETS(OPTION_##kind_, struct mprund_options, member_)
 
 const struct option_def mprund_option_defs[] = {
     {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
-     .apply = set_config},
+     SETS(TEXT, config)},
     {"--check", NULL, "Daemon",
      "say what the daemon would find here, and what to do about it, and exit", OPTION_ONCE,
-     .apply = set_check},
+     SETS(FLAG, check)},
     {"-D --daemon", NULL, "Daemon", "go into the background when ready", OPTION_ONCE,
-     .apply = set_background},
+     SETS(FLAG, background)},
     {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
-     .apply = set_pidfile},
+     SETS(TEXT, pidfile)},
     {"-e --enable", "SUBSYSTEM", "Daemon", "jobs have this controller, too", OPTION_APPEND,
      .apply = set_enable},
     {"-d --disable", "SUBSYSTEM", "Daemon", "jobs do not have this controller", OPTION_APPEND,
      .apply = set_disable},
     {"-s --sentinel-dir", "DIR", "Daemon", "have a file there for each job that is in its cgroup",
-     OPTION_ONCE, .apply = set_sentinel_dir},
+     OPTION_ONCE, SETS(TEXT, sentinel_dir)},
     {"-t --tracefile", "[FILE]", "Daemon",
      "write every action there; without FILE to standard error", OPTION_ONCE, .apply = set_trace},
-    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, .apply = set_verbose},
+    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, SETS(FLAG, verbose)},
     {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit", OPTION_ONCE,
-     .apply = set_make_key},
-    {"--json", NULL, "Status", "a JSON document instead of a table", OPTION_ONCE,
-     .apply = set_json},
-    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, .apply = set_job},
+     SETS(TEXT, make_key)},
+    {"--json", NULL, "Status", "a JSON document instead of a table", OPTION_ONCE, SETS(FLAG, json)},
+    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, SETS(TEXT, job)},
     {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
-     .apply = set_user},
+     SETS(TEXT, user)},
     {"--memory", "SIZE", "Entering a job", "limit the memory of all its processes on this host",
-     OPTION_ONCE, .apply = set_memory},
+     OPTION_ONCE, SETS(BYTES, memory)},
     {"--pids", "N", "Entering a job", "limit its processes and threads on this host", OPTION_ONCE,
      .apply = set_pids},
     {"--cores", "N", "Entering a job", "give it N cores of this host that no other job has",
-     OPTION_ONCE, .apply = set_cores},
+     OPTION_ONCE, SETS(COUNT, cores), .low = 1, .high = 65536},
     {"--gpus", "N", "Entering a job", "give it N GPUs of this host that no other job has",
-     OPTION_ONCE, .apply = set_gpus},
-    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, .apply = set_help},
-    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, .apply = set_version},
-    {NULL, NULL, NULL, NULL, OPTION_ONCE, .apply = NULL},
+     OPTION_ONCE, SETS(COUNT, gpus), .low = 1, .high = 65536},
+    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, SETS(FLAG, help)},
+    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, SETS(FLAG, version)},
+    {.names = NULL},
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * hands it to the supervisor, and ends
  *
  * What can be influenced here is root's own: the configuration, and the users that it names. */
-#include "node-daemon/command/resolve.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 #include "common/log.h"
 #include "containment/cgroup/mounts.h"
 #include "node-daemon/command/make-ground.h"
-#include "node-daemon/command/systemd.h"
 #include "node-daemon/conf/conf-private.h"
 #include "node-daemon/lib/start.h"
 #include "node-daemon/lib/trace.h"
+#include "node-daemon/signer/token.h"
 #include "node-daemon/supervisor/resolver.h"
 
 #ifndef SO_PASSRIGHTS
@@ -35,15 +35,6 @@
 enum { BACKLOG = 512 }; /* with fewer, those that connect again and again push others out */
 
 /* ---- settings -------------------------------------------------------------------------------- */
-
-/* A text of the command line instead of the file's. */
-static int replace(char **text, const char *by)
-{
-    if (!by)
-        return 0;
-    free(*text);
-    return (*text = strdup(by)) ? 0 : -1;
-}
 
 static const char *conf_path(const struct mprund_options *o)
 {
@@ -55,10 +46,11 @@ int resolve_settings(const struct mprund_options *o, struct conf *ret, struct er
     if (conf_read(conf_path(o), o->config != NULL, ret, err) < 0)
         return -1;
     ret->controllers = (ret->controllers | o->enable) & ~o->disable;
-    if (replace(&ret->trace, o->trace) == 0 && replace(&ret->sentinel_dir, o->sentinel_dir) == 0)
-        return 0;
-    conf_free(ret);
-    return error_errno(err, ENOMEM, "read the configuration");
+    if (o->trace)
+        ret->trace = o->trace;
+    if (o->sentinel_dir)
+        ret->sentinel_dir = o->sentinel_dir;
+    return 0;
 }
 
 /* ---- gifts ----------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* status-json.c - the same for programs; what is not known, or without a limit, is absent */
 #include "common/json.h"
-#include "node-daemon/command/status.h"
+#include "node-daemon/command/command.h"
 
 static void put_amount(struct json *in, const char *key, uint64_t value)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* status.c - `mprund status`: asking the daemon about its jobs, and a table of them */
-#include "node-daemon/command/status.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <inttypes.h>

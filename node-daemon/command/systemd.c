@@ -9,7 +9,7 @@
  * another one in.
  *
  * systemd-run asks systemd for the scope, waits until it is there, and becomes the holder. */
-#include "node-daemon/command/systemd.h"
+#include "node-daemon/command/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

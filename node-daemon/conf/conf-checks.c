@@ -19,24 +19,32 @@ enum { RULE_NAME_MAX = 16, WORD_MAX = 32 };
 static const struct {
     const char *name;
     long min, max;
-} ranges[] = {
-    {"max_connections", 1, 1024},    {"user_connections", 1, 256}, {"user_rate", 1, 100000},
-    {"max_descendants", 4, 1000000}, {"stuck_after", 1, 3600},     {"retry", 1, 3600},
-    {"event_queue", 64, 1 << 20},    {"bound_for", 1, 31536000},   {"qmaster_port", 0, 65535},
-    {"execd_port", 0, 65535},        {"qstat_seconds", 1, 600},    {"pids_per_slot", 0, 1 << 22},
+} numbers[] = {
+    {"max_connections", 1, 1024},
+    {"user_connections", 1, 256},
+    {"user_rate", 1, 100000},
+    {"max_descendants", 4, 1000000},
+    {"pids_per_slot", 0, 1 << 22},
+    {"stuck_after", 1, 3600},
+    {"retry", 1, 3600},
+    {"bound_for", 1, 31536000},
+    {"quarantine|event_queue", 64, 1 << 20},
+    {"gridengine|qstat_seconds", 1, 600},
+    {"gridengine|qmaster_port", 0, 65535},
+    {"gridengine|execd_port", 0, 65535},
 };
 
 static int check_number(cfg_t *cfg, cfg_opt_t *opt)
 {
+    const char *name = cfg_opt_name(opt), *bar;
+    size_t i = 0;
+    while (strcmp((bar = strchr(numbers[i].name, '|')) ? bar + 1 : numbers[i].name, name) != 0)
+        i++;
     long v = cfg_opt_getnint(opt, cfg_opt_size(opt) - 1);
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
-        if (!strcmp(ranges[i].name, cfg_opt_name(opt)) &&
-            (v < ranges[i].min || v > ranges[i].max)) {
-            cfg_error(cfg, "%s = %ld: from %ld to %ld is allowed", ranges[i].name, v, ranges[i].min,
-                      ranges[i].max);
-            return -1;
-        }
-    return 0;
+    if (v >= numbers[i].min && v <= numbers[i].max)
+        return 0;
+    cfg_error(cfg, "%s = %ld: from %ld to %ld is allowed", name, v, numbers[i].min, numbers[i].max);
+    return -1;
 }
 
 /* Absolute, no empty part, none that begins with a dot. */
@@ -124,33 +132,6 @@ static int check_rule(cfg_t *cfg, cfg_opt_t *opt)
     return 0;
 }
 
-static int check_systemd(cfg_t *cfg, cfg_opt_t *opt)
-{
-    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    if (v && (!strcmp(v, "auto") || !strcmp(v, "yes") || !strcmp(v, "try") || !strcmp(v, "no")))
-        return 0;
-    cfg_error(cfg, "systemd = %s: auto, yes, try or no is allowed", v ? v : "");
-    return -1;
-}
-
-static int check_cgroup_version(cfg_t *cfg, cfg_opt_t *opt)
-{
-    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    if (v && (!strcmp(v, "autodetect") || !strcmp(v, "v1") || !strcmp(v, "v2")))
-        return 0;
-    cfg_error(cfg, "cgroup_version = %s: autodetect, v1 or v2 is allowed", v ? v : "");
-    return -1;
-}
-
-static int check_fail(cfg_t *cfg, cfg_opt_t *opt)
-{
-    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    if (v && (!strcmp(v, "open") || !strcmp(v, "closed")))
-        return 0;
-    cfg_error(cfg, "fail = %s: open or closed is allowed", v ? v : "");
-    return -1;
-}
-
 static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
 {
     cfg_error(cfg,
@@ -160,23 +141,49 @@ static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
-static const char *const core_words[] = {
-    [CORES_AUTO] = "auto", [CORES_EXCLUSIVE] = "exclusive", [CORES_OFF] = "off"};
+/* One of a few words; each stands where the number is that it means. */
+static const struct choice {
+    const char *name;
+    const char *words[5];
+} choices[] = {
+    {"systemd",
+     {[SYSTEMD_AUTO] = "auto", [SYSTEMD_YES] = "yes", [SYSTEMD_TRY] = "try", [SYSTEMD_NO] = "no"}},
+    {"cgroup_version", {"autodetect", "v1", "v2"}},
+    {"cores", {[CORES_AUTO] = "auto", [CORES_EXCLUSIVE] = "exclusive", [CORES_OFF] = "off"}},
+    {"fail", {"closed", "open"}},
+};
 
-unsigned conf_core_word(const char *word)
+static const struct choice *find_choice(const char *name)
 {
+    const struct choice *c = choices;
+    while (strcmp(c->name, name) != 0)
+        c++;
+    return c;
+}
+
+unsigned conf_choice(const char *name, const char *word)
+{
+    const struct choice *c = find_choice(name);
     unsigned i = 0;
-    while (i < CONF_CORE_WORDS && strcmp(word, core_words[i]) != 0)
+    while (c->words[i] && strcmp(word, c->words[i]) != 0)
         i++;
     return i;
 }
 
-static int check_cores(cfg_t *cfg, cfg_opt_t *opt)
+static int check_choice(cfg_t *cfg, cfg_opt_t *opt)
 {
-    const char *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
-    if (v && conf_core_word(v) < CONF_CORE_WORDS)
+    const char *name = cfg_opt_name(opt), *v = cfg_opt_getnstr(opt, cfg_opt_size(opt) - 1);
+    const char *const *words = find_choice(name)->words;
+    char list[64] = "";
+    if (v && words[conf_choice(name, v)])
         return 0;
-    cfg_error(cfg, "cores = %s: auto, exclusive or off is allowed", v ? v : "");
+    for (size_t i = 0, len = 0; words[i]; i++)
+        len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s",
+                                i == 0         ? ""
+                                : words[i + 1] ? ", "
+                                               : " or ",
+                                words[i]);
+    cfg_error(cfg, "%s = %s: %s is allowed", name, v ? v : "", list);
     return -1;
 }
 
@@ -289,62 +296,53 @@ static int check_word(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
+static const struct {
+    const char *name;
+    cfg_validate_callback_t check;
+} checks[] = {
+    {"user", check_word},
+    {"cgroup", check_path},
+    {"cgroup_version", check_choice},
+    {"cgroup_mount", check_path},
+    {"systemd", check_choice},
+    {"subsystems", check_controller},
+    {"cores", check_choice},
+    {"fail", check_choice},
+    {"system_cpus", check_cpus},
+    {"lend_suspended", check_lend},
+    {"gpus", check_gpu},
+    {"gpu_files", check_device},
+    {"gpu", check_gpu_section},
+    {"gpu|files", check_device},
+    {"gpu|cores", check_cpus},
+    {"sentinel_dir", check_path},
+    {"trace", check_path},
+    {"slurm|spool", check_path},
+    {"pbs|home", check_path},
+    {"gridengine|spool", check_path},
+    {"gridengine|shepherd", check_path},
+    {"gridengine|execd", check_path},
+    {"gridengine|admin_user", check_user},
+    {"gridengine|shepherd_needs_mprund", check_needs_mprund},
+    {"gridengine|qstat", check_path},
+    {"gridengine|root", check_path},
+    {"gridengine|cell", check_word},
+    {"gridengine|memory_complex", check_word},
+    {"gridengine|virtual_complex", check_word},
+    {"gridengine|gpu_complex", check_word},
+    {"gridengine|memory_per_slot", check_memory},
+    {"grant_key", check_path},
+    {"rule", check_rule},
+    {"rule|daemon", check_path},
+    {"rule|process", check_path},
+    {"rule|job", check_variable},
+    {"rule|owner", check_variable},
+};
+
 void conf_set_checks(cfg_t *cfg)
 {
-    static const struct {
-        const char *name;
-        cfg_validate_callback_t check;
-    } checks[] = {
-        {"max_connections", check_number},
-        {"user_connections", check_number},
-        {"user_rate", check_number},
-        {"max_descendants", check_number},
-        {"pids_per_slot", check_number},
-        {"stuck_after", check_number},
-        {"retry", check_number},
-        {"bound_for", check_number},
-        {"user", check_word},
-        {"cgroup", check_path},
-        {"cgroup_version", check_cgroup_version},
-        {"cgroup_mount", check_path},
-        {"systemd", check_systemd},
-        {"subsystems", check_controller},
-        {"cores", check_cores},
-        {"fail", check_fail},
-        {"system_cpus", check_cpus},
-        {"lend_suspended", check_lend},
-        {"gpus", check_gpu},
-        {"gpu_files", check_device},
-        {"gpu", check_gpu_section},
-        {"gpu|files", check_device},
-        {"gpu|cores", check_cpus},
-        {"sentinel_dir", check_path},
-        {"trace", check_path},
-        {"quarantine|event_queue", check_number},
-        {"slurm|spool", check_path},
-        {"pbs|home", check_path},
-        {"gridengine|spool", check_path},
-        {"gridengine|shepherd", check_path},
-        {"gridengine|execd", check_path},
-        {"gridengine|admin_user", check_user},
-        {"gridengine|shepherd_needs_mprund", check_needs_mprund},
-        {"gridengine|qstat", check_path},
-        {"gridengine|qstat_seconds", check_number},
-        {"gridengine|root", check_path},
-        {"gridengine|cell", check_word},
-        {"gridengine|qmaster_port", check_number},
-        {"gridengine|execd_port", check_number},
-        {"gridengine|memory_complex", check_word},
-        {"gridengine|virtual_complex", check_word},
-        {"gridengine|gpu_complex", check_word},
-        {"gridengine|memory_per_slot", check_memory},
-        {"grant_key", check_path},
-        {"rule", check_rule},
-        {"rule|daemon", check_path},
-        {"rule|process", check_path},
-        {"rule|job", check_variable},
-        {"rule|owner", check_variable},
-    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        cfg_set_validate_func(cfg, numbers[i].name, check_number);
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
         cfg_set_validate_func(cfg, checks[i].name, checks[i].check);
 }

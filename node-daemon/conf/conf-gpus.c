@@ -10,21 +10,14 @@
 #include "containment/cgroup/devices.h"
 #include "node-daemon/conf/conf-private.h"
 
-static char **copy_list(cfg_t *cfg, const char *name)
+/* NULL-terminated; the words stay the file's. NULL: out of memory. */
+static const char **list_of(cfg_t *cfg, const char *name)
 {
     unsigned n = cfg_size(cfg, name);
-    char **list = calloc(n + 1, sizeof(*list));
+    const char **list = calloc(n + 1, sizeof(*list));
     for (unsigned i = 0; list && i < n; i++)
-        if (!(list[i] = strdup(cfg_getnstr(cfg, name, i))))
-            return NULL; /* the process ends */
+        list[i] = cfg_getnstr(cfg, name, i);
     return list;
-}
-
-static void free_list(char **list)
-{
-    for (char **word = list; word && *word; word++)
-        free(*word);
-    free(list);
 }
 
 static int take_table(cfg_t *cfg, struct conf *c, unsigned n)
@@ -33,8 +26,8 @@ static int take_table(cfg_t *cfg, struct conf *c, unsigned n)
     c->gpu = calloc(n, sizeof(*c->gpu));
     for (unsigned i = 0; c->gpus && c->gpu && i < n; i++) {
         cfg_t *gpu = cfg_getnsec(cfg, "gpu", i);
-        if (!(c->gpus[i] = strdup(cfg_title(gpu))) ||
-            !(c->gpu[i].files = copy_list(gpu, "files")) ||
+        c->gpus[i] = cfg_title(gpu);
+        if (!(c->gpu[i].files = list_of(gpu, "files")) ||
             idset_parse(cfg_getstr(gpu, "cores"), &c->gpu[i].cores, NULL) < 0) /* checked */
             return -1;
     }
@@ -44,8 +37,8 @@ static int take_table(cfg_t *cfg, struct conf *c, unsigned n)
 int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err)
 {
     unsigned n = cfg_size(cfg, "gpu"), files = cfg_size(cfg, "gpu_files");
-    c->gpu_files = copy_list(cfg, "gpu_files");
-    if (!c->gpu_files || (n ? take_table(cfg, c, n) < 0 : !(c->gpus = copy_list(cfg, "gpus"))))
+    c->gpu_files = list_of(cfg, "gpu_files");
+    if (!c->gpu_files || (n ? take_table(cfg, c, n) < 0 : !(c->gpus = list_of(cfg, "gpus"))))
         return error_errno(err, ENOMEM, "read which GPUs there are");
     for (unsigned i = 0; i < n; i++)
         files += cfg_size(cfg_getnsec(cfg, "gpu", i), "files");
@@ -60,10 +53,10 @@ int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err)
 void conf_free_gpus(struct conf *c)
 {
     for (size_t i = 0; c->gpu && c->gpus && c->gpus[i]; i++) {
-        free_list(c->gpu[i].files);
+        free(c->gpu[i].files);
         idset_free(&c->gpu[i].cores);
     }
     free(c->gpu);
-    free_list(c->gpus);
-    free_list(c->gpu_files);
+    free(c->gpus);
+    free(c->gpu_files);
 }

@@ -23,8 +23,7 @@ void conf_free_gpus(struct conf *c);
 void conf_set_checks(cfg_t *cfg);
 
 /* The same functions convert what the checks have found good. */
-enum { CONF_CORE_WORDS = CORES_OFF + 1 };
-unsigned conf_core_word(const char *word); /* of enum conf_cores; CONF_CORE_WORDS: none */
-unsigned conf_lend_bit(const char *word);  /* LEND_CORES, LEND_GPUS; 0: neither */
+unsigned conf_choice(const char *name, const char *word); /* its number; that of no word: none */
+unsigned conf_lend_bit(const char *word);                 /* LEND_CORES, LEND_GPUS; 0: neither */
 int conf_memory(const char *word, uint64_t *ret, struct error *err); /* memory_per_slot */
 int conf_find_user(const char *name, uid_t *ret);                    /* -1: there is none */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf-private.h"
 
@@ -116,104 +117,71 @@ static cfg_t *new_cfg(void)
     return cfg;
 }
 
-/* "%h" in the manager's directory is this host's name, up to the first dot, as the execd has it. */
-static char *with_host(const char *path)
-{
-    char host[256] = "", *whole = NULL;
-    const char *mark = strstr(path, "%h");
-    if (!mark)
-        return strdup(path);
-    gethostname(host, sizeof(host) - 1);
-    host[strcspn(host, ".")] = 0;
-    if (asprintf(&whole, "%.*s%s%s", (int)(mark - path), path, host, mark + 2) < 0)
-        return NULL;
-    return whole;
-}
-
-static int take_qstat(cfg_t *ge, struct conf *c, struct error *err)
-{
-    const char *qstat = cfg_getstr(ge, "qstat");
-    c->ge_qstat = qstat ? strdup(qstat) : NULL;
-    c->ge_root = strdup(cfg_getstr(ge, "root"));
-    c->ge_cell = strdup(cfg_getstr(ge, "cell"));
-    c->memory_complex = strdup(cfg_getstr(ge, "memory_complex"));
-    c->virtual_complex = strdup(cfg_getstr(ge, "virtual_complex"));
-    c->gpu_complex = strdup(cfg_getstr(ge, "gpu_complex"));
-    c->qmaster_port = cfg_getint(ge, "qmaster_port");
-    c->execd_port = cfg_getint(ge, "execd_port");
-    c->qstat_seconds = cfg_getint(ge, "qstat_seconds");
-    (void)conf_memory(cfg_getstr(ge, "memory_per_slot"), &c->memory_per_slot, NULL); /* checked */
-    if ((qstat && !c->ge_qstat) || !c->ge_root || !c->ge_cell || !c->memory_complex ||
-        !c->virtual_complex || !c->gpu_complex)
-        return error_errno(err, ENOMEM, "read the section gridengine");
-    return 0;
-}
-
-static int take_gridengine(cfg_t *cfg, struct conf *c, struct error *err)
-{
-    cfg_t *ge = cfg_size(cfg, "gridengine") ? cfg_getsec(cfg, "gridengine") : NULL;
-    if (!ge || !cfg_getstr(ge, "spool"))
-        return 0;
-    c->ge_spool = with_host(cfg_getstr(ge, "spool"));
-    c->ge_shepherd = strdup(cfg_getstr(ge, "shepherd"));
-    c->ge_execd = strdup(cfg_getstr(ge, "execd"));
-    (void)conf_find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
-    if (!c->ge_spool || !c->ge_shepherd || !c->ge_execd)
-        return error_errno(err, ENOMEM, "read the section gridengine");
-    return take_qstat(ge, c, err);
-}
-
-/* The directory that this value of a section names; there may be none. */
-static int take_directory(cfg_t *cfg, const char *section, const char *name, char **ret,
+/* The directory that this value of a section names; there may be none. "%h" in it is this host's
+ * name, up to the first dot, as the execd has it. */
+static int take_directory(cfg_t *cfg, const char *section, const char *name, const char **ret,
                           struct error *err)
 {
     cfg_t *sec = cfg_size(cfg, section) ? cfg_getsec(cfg, section) : NULL;
     const char *path = sec ? cfg_getstr(sec, name) : NULL;
-    if (path && !(*ret = with_host(path)))
-        return error_errno(err, ENOMEM, "read the section %s", section);
+    const char *mark = path ? strstr(path, "%h") : NULL;
+    if (mark) {
+        char host[256] = "";
+        gethostname(host, sizeof(host) - 1);
+        host[strcspn(host, ".")] = 0;
+        AUTO_FREE char *whole = text_format("%.*s%s%s", (int)(mark - path), path, host, mark + 2);
+        if (whole)
+            (void)cfg_setstr(sec, name, whole);
+        path = cfg_getstr(sec, name);
+        if (strstr(path, "%h"))
+            return error_errno(err, ENOMEM, "read the section %s", section);
+    }
+    *ret = path;
     return 0;
 }
 
-static int take_rule(cfg_t *cfg, struct conf_rule *r)
+static void take_gridengine(cfg_t *ge, struct conf *c)
 {
-    r->name = strdup(cfg_title(cfg));
-    r->daemon = strdup(cfg_getstr(cfg, "daemon"));
-    r->process = strdup(cfg_getstr(cfg, "process"));
-    r->job = strdup(cfg_getstr(cfg, "job"));
-    r->owner = strdup(cfg_getstr(cfg, "owner"));
-    return r->name && r->daemon && r->process && r->job && r->owner ? 0 : -1;
+    c->ge_shepherd = cfg_getstr(ge, "shepherd");
+    c->ge_execd = cfg_getstr(ge, "execd");
+    (void)conf_find_user(cfg_getstr(ge, "admin_user"), &c->ge_admin); /* checked when it was read */
+    c->ge_qstat = cfg_getstr(ge, "qstat");
+    c->ge_root = cfg_getstr(ge, "root");
+    c->ge_cell = cfg_getstr(ge, "cell");
+    c->memory_complex = cfg_getstr(ge, "memory_complex");
+    c->virtual_complex = cfg_getstr(ge, "virtual_complex");
+    c->gpu_complex = cfg_getstr(ge, "gpu_complex");
+    c->qmaster_port = cfg_getint(ge, "qmaster_port");
+    c->execd_port = cfg_getint(ge, "execd_port");
+    c->qstat_seconds = cfg_getint(ge, "qstat_seconds");
+    (void)conf_memory(cfg_getstr(ge, "memory_per_slot"), &c->memory_per_slot, NULL); /* checked */
 }
 
 static int take_quarantine(cfg_t *cfg, struct conf *c)
 {
     cfg_t *q = cfg_getsec(cfg, "quarantine");
-    const char *to = cfg_getstr(cfg, "trace");
     c->watch_spool = cfg_getbool(q, "spool");
     c->process_events = cfg_getbool(q, "process_events");
     c->event_queue = cfg_getint(q, "event_queue");
-    c->sentinel_dir = strdup(cfg_getstr(cfg, "sentinel_dir"));
-    c->trace = to ? strdup(to) : NULL;
-    c->rule = calloc(cfg_size(cfg, "rule") + 1, sizeof(*c->rule));
-    if (!c->sentinel_dir || (to && !c->trace) || !c->rule)
-        return -1;
     c->nrules = cfg_size(cfg, "rule");
-    for (unsigned i = 0; i < c->nrules; i++)
-        if (take_rule(cfg_getnsec(cfg, "rule", i), &c->rule[i]) < 0)
-            return -1;
-    return 0;
+    c->rule = calloc(c->nrules + 1, sizeof(*c->rule));
+    for (unsigned i = 0; c->rule && i < c->nrules; i++) {
+        cfg_t *rule = cfg_getnsec(cfg, "rule", i);
+        c->rule[i] = (struct conf_rule){.name = cfg_title(rule),
+                                        .daemon = cfg_getstr(rule, "daemon"),
+                                        .process = cfg_getstr(rule, "process"),
+                                        .job = cfg_getstr(rule, "job"),
+                                        .owner = cfg_getstr(rule, "owner")};
+    }
+    return c->rule ? 0 : -1;
 }
 
 static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
 {
-    const char *systemd = cfg_getstr(cfg, "systemd");
-    c->systemd = !strcmp(systemd, "yes")   ? SYSTEMD_YES
-                 : !strcmp(systemd, "try") ? SYSTEMD_TRY
-                 : !strcmp(systemd, "no")  ? SYSTEMD_NO
-                                           : SYSTEMD_AUTO;
-    const char *version = cfg_getstr(cfg, "cgroup_version"); /* checked */
-    c->cgroup_version = version[0] == 'v' ? version[1] - '0' : 0;
+    c->systemd = (enum conf_systemd)conf_choice("systemd", cfg_getstr(cfg, "systemd"));
+    c->cgroup_version = (int)conf_choice("cgroup_version", cfg_getstr(cfg, "cgroup_version"));
     const char *mount = cfg_getstr(cfg, "cgroup_mount");
-    c->cgroup_mount = strdup(mount ? mount : "");
+    c->cgroup_mount = mount ? mount : "";
     c->cgroup_automount = cfg_getbool(cfg, "cgroup_automount");
     for (unsigned i = 0; i < cfg_size(cfg, "subsystems"); i++) {
         unsigned bit = 0;
@@ -228,11 +196,14 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
     c->stuck_after = (double)cfg_getint(cfg, "stuck_after");
     c->retry = (double)cfg_getint(cfg, "retry");
     c->bound_for = (double)cfg_getint(cfg, "bound_for");
-    c->user = strdup(cfg_getstr(cfg, "user"));
-    c->fail_open = !strcmp(cfg_getstr(cfg, "fail"), "open");
-    c->cgroup = strdup(cfg_getstr(cfg, "cgroup"));
-    c->cores = (enum conf_cores)conf_core_word(cfg_getstr(cfg, "cores"));
+    c->user = cfg_getstr(cfg, "user");
+    c->fail_open = (int)conf_choice("fail", cfg_getstr(cfg, "fail"));
+    c->cgroup = cfg_getstr(cfg, "cgroup");
+    c->cores = (enum conf_cores)conf_choice("cores", cfg_getstr(cfg, "cores"));
     c->node_rounding = cfg_getbool(cfg, "node_rounding");
+    c->sentinel_dir = cfg_getstr(cfg, "sentinel_dir");
+    c->trace = cfg_getstr(cfg, "trace");
+    c->grant_key = cfg_getstr(cfg, "grant_key");
     for (unsigned i = 0; i < cfg_size(cfg, "lend_suspended"); i++)
         c->lends |= conf_lend_bit(cfg_getnstr(cfg, "lend_suspended", i));
     if ((c->lends & LEND_CORES) && c->cores != CORES_AUTO)
@@ -240,16 +211,17 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
             err, EINVAL,
             "lend_suspended = {cores} needs cores = auto: a step that goes on may have "
             "to share cores for a while");
-    const char *key = cfg_getstr(cfg, "grant_key");
-    c->grant_key = key ? strdup(key) : NULL;
-    if (!c->user || !c->cgroup || !c->cgroup_mount ||
-        idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
-        take_quarantine(cfg, c) < 0 || (key && !c->grant_key))
+    if (idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
+        take_quarantine(cfg, c) < 0)
         return error_errno(err, ENOMEM, "read the configuration");
-    if (conf_take_gpus(cfg, c, err) < 0 || take_gridengine(cfg, c, err) < 0 ||
-        take_directory(cfg, "slurm", "spool", &c->slurm_spool, err) < 0)
+    if (conf_take_gpus(cfg, c, err) < 0 ||
+        take_directory(cfg, "gridengine", "spool", &c->ge_spool, err) < 0 ||
+        take_directory(cfg, "slurm", "spool", &c->slurm_spool, err) < 0 ||
+        take_directory(cfg, "pbs", "home", &c->pbs_home, err) < 0)
         return -1;
-    return take_directory(cfg, "pbs", "home", &c->pbs_home, err);
+    if (c->ge_spool)
+        take_gridengine(cfg_getsec(cfg, "gridengine"), c);
+    return 0;
 }
 
 static int parse(cfg_t *cfg, const char *text, const char *path, struct error *err)
@@ -265,14 +237,12 @@ static int parse(cfg_t *cfg, const char *text, const char *path, struct error *e
 
 static int read_values(const char *text, const char *path, struct conf *ret, struct error *err)
 {
-    struct conf c = {0};
-    cfg_t *cfg = new_cfg();
-    if (!cfg)
+    struct conf c = {.file = new_cfg()};
+    if (!c.file)
         return error_errno(err, ENOMEM, "read configuration '%s'", path);
-    int rc = parse(cfg, text, path, err);
-    if (rc == 0 && take_values(cfg, &c, err) < 0)
+    int rc = parse(c.file, text, path, err);
+    if (rc == 0 && take_values(c.file, &c, err) < 0)
         rc = error_context(err, "read configuration '%s'", path);
-    cfg_free(cfg);
     if (rc < 0)
         conf_free(&c);
     else
@@ -298,31 +268,8 @@ void conf_free(struct conf *c)
 {
     conf_free_gpus(c);
     idset_free(&c->system_cpus);
-    free(c->user);
-    free(c->cgroup);
-    free(c->cgroup_mount);
-    free(c->ge_spool);
-    free(c->ge_shepherd);
-    free(c->ge_execd);
-    free(c->sentinel_dir);
-    free(c->trace);
-    for (size_t i = 0; i < c->nrules; i++) {
-        struct conf_rule *r = &c->rule[i];
-        free(r->name);
-        free(r->daemon);
-        free(r->process);
-        free(r->job);
-        free(r->owner);
-    }
     free(c->rule);
-    free(c->ge_qstat);
-    free(c->ge_root);
-    free(c->ge_cell);
-    free(c->memory_complex);
-    free(c->virtual_complex);
-    free(c->gpu_complex);
-    free(c->slurm_spool);
-    free(c->pbs_home);
-    free(c->grant_key);
-    explicit_bzero(c, sizeof(*c)); /* the key */
+    if (c->file)
+        cfg_free(c->file);
+    *c = (struct conf){.file = NULL};
 }

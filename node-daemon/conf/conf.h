@@ -7,7 +7,6 @@
 
 #include "common/error.h"
 #include "common/idset.h"
-#include "node-daemon/signer/token.h"
 
 enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_TRY, SYSTEMD_NO };
 /* May a job's cores be shared where there are too few? OFF: none are chosen. */
@@ -18,62 +17,62 @@ enum { GPU_ID_MAX = 63 };
 /* A manager that mprund knows nothing of but its programs, and where its own process for a job has
  * written whose that is: two variables of its environment. */
 struct conf_rule {
-    char *name;        /* a job's name begins with it */
-    char *daemon;      /* the manager's on this host */
-    char *process;     /* what the daemon starts, as root, for each job */
-    char *job, *owner; /* names of variables */
+    const char *name;        /* a job's name begins with it */
+    const char *daemon;      /* the manager's on this host */
+    const char *process;     /* what the daemon starts, as root, for each job */
+    const char *job, *owner; /* names of variables */
 };
 
 struct conf_gpu {
-    char **files;       /* its devices, NULL-terminated: a path, or "MAJOR:MINOR" */
+    const char **files; /* its devices, NULL-terminated: a path, or "MAJOR:MINOR" */
     struct idset cores; /* hardware threads near it; empty: as the driver says */
 };
 
 struct conf {
-    char *user;                /* whose the processes of mprund are that are not root's */
-    char *cgroup;              /* below this cgroup jobs get theirs: a path in each hierarchy */
+    struct cfg_t *file;        /* libconfuse's, which has the texts */
+    const char *user;          /* whose the processes of mprund are that are not root's */
+    const char *cgroup;        /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
     int cgroup_version;        /* of the hierarchies that are used; 0: both */
-    char *cgroup_mount;        /* those that are mounted there or below it; "": all */
+    const char *cgroup_mount;  /* those that are mounted there or below it; "": all */
     int cgroup_automount;      /* enable controllers from the mount point down */
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
     enum conf_cores cores;
     int node_rounding;        /* of NUMA nodes jobs get all cores, and the memory where it fits */
     unsigned lends;           /* of a suspended step, to other jobs: bits LEND_ */
     struct idset system_cpus; /* hardware threads of cores that no job gets */
-    char **gpus;              /* ids, NULL-terminated; "auto" alone: those that there are */
+    const char **gpus;        /* ids, NULL-terminated; "auto" alone: those that there are */
     struct conf_gpu *gpu;     /* of each of these; NULL: there is no table, and none is held */
-    char **gpu_files;         /* of all of them: who has one may open them */
+    const char **gpu_files;   /* of all of them: who has one may open them */
     long max_connections, user_connections;
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */
     long pids_per_slot;        /* processes and threads of a job; 0: no limit */
     double stuck_after, retry; /* seconds */
     double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
-    int fail_open;  /* mprun-shepherd begins a task without its cgroup where that cannot be had */
-    char *ge_spool; /* the execd's spool directory on this host; NULL: no Grid Engine */
-    uid_t ge_admin; /* who owns it, if not root */
-    char *ge_shepherd; /* what mprun-shepherd becomes */
-    char *ge_execd;    /* whose child a shepherd is */
+    int fail_open; /* mprun-shepherd begins a task without its cgroup where that cannot be had */
+    const char *ge_spool;    /* the execd's spool directory on this host; NULL: no Grid Engine */
+    uid_t ge_admin;          /* who owns it, if not root */
+    const char *ge_shepherd; /* what mprun-shepherd becomes */
+    const char *ge_execd;    /* whose child a shepherd is */
     /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
     int watch_spool, process_events;
-    long event_queue;   /* KiB */
-    char *sentinel_dir; /* a file for each job that is here; NULL: none */
-    char *trace;        /* where actions are written; "-": standard error; NULL: nowhere */
+    long event_queue;         /* KiB */
+    const char *sentinel_dir; /* a file for each job that is here; NULL: none */
+    const char *trace;        /* where actions are written; "-": standard error; NULL: nowhere */
     struct conf_rule *rule;
     size_t nrules;
     /* Asking Grid Engine what a job asks for: inquiry.h */
-    char *ge_qstat; /* the program; NULL: it is not asked */
-    char *ge_root, *ge_cell;
+    const char *ge_qstat; /* the program; NULL: it is not asked */
+    const char *ge_root, *ge_cell;
     long qmaster_port, execd_port; /* 0: as the host's services say */
     long qstat_seconds;
-    char *memory_complex, *virtual_complex, *gpu_complex;
+    const char *memory_complex, *virtual_complex, *gpu_complex;
     /* Bytes of memory for each slot of a job of which it is not known what it asks for; 0: none */
     uint64_t memory_per_slot;
-    char *slurm_spool;    /* slurmd's spool directory on this host; NULL: no Slurm */
-    char *pbs_home;       /* pbs_mom's PBS_HOME on this host; NULL: no PBS */
-    char *grant_key;      /* the file; NULL: grants are neither signed nor taken */
-    struct token_key key; /* what is in it: for who reads this to read */
+    const char *slurm_spool; /* slurmd's spool directory on this host; NULL: no Slurm */
+    const char *pbs_home;    /* pbs_mom's PBS_HOME on this host; NULL: no PBS */
+    const char *grant_key;   /* the file; NULL: grants are neither signed nor taken */
 };
 
 /* memory_per_slot = auto: a core's part of the host's memory, where it could be known at all */

@@ -109,12 +109,12 @@ static int find_nodes(int root, struct gpus *g, int add_others)
     return 0;
 }
 
-int gpus_read(int root, char *const *configured, struct gpus *ret)
+int gpus_read(int root, const char *const *configured, struct gpus *ret)
 {
     struct gpus g = {0};
     int is_auto = configured && configured[0] && !configured[1] && !strcmp(configured[0], "auto");
     int rc = is_auto ? add_devices(root, &g) : 0;
-    for (char *const *id = is_auto ? NULL : configured; rc == 0 && id && *id; id++)
+    for (const char *const *id = is_auto ? NULL : configured; rc == 0 && id && *id; id++)
         rc = add(&g, *id);
     if (rc < 0 || find_nodes(root, &g, is_auto) < 0) {
         gpus_free(&g);

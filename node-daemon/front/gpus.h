@@ -21,7 +21,7 @@ struct gpus {
  * /dev or the driver tells of them. Where the driver tells which device is whose PCI address, nodes
  * are known of ids that are numbers. root: a
  * descriptor of the directory below which dev, proc and sys are looked for. 0, or -1: no memory. */
-int gpus_read(int root, char *const *configured, struct gpus *ret);
+int gpus_read(int root, const char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);
 /* Is it in the list? */
 int gpus_list_has(const char *list, const char *id);

@@ -81,7 +81,7 @@ static int find_device(const char *file, struct cgroup_device *ret)
     return 0;
 }
 
-static void add_devices(struct mover_request *q, char *const *files, int is_denied)
+static void add_devices(struct mover_request *q, const char *const *files, int is_denied)
 {
     for (; *files && q->ndevices < CGROUP_DEVICES_MAX; files++) {
         struct cgroup_device *d = &q->device[q->ndevices];

@@ -99,8 +99,8 @@ static void prepare(struct prepared *p, const struct inquiries *q, const struct 
     if (c->execd_port)
         *e++ = p->execd;
     *e = NULL;
-    char *words[] = {q->path,           c->ge_qstat,        p->job,         p->seconds,
-                     c->memory_complex, c->virtual_complex, c->gpu_complex, NULL};
+    const char *words[] = {q->path,           c->ge_qstat,        p->job,         p->seconds,
+                           c->memory_complex, c->virtual_complex, c->gpu_complex, NULL};
     memcpy(p->argv, words, sizeof(words));
 }
 

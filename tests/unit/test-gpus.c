@@ -71,9 +71,9 @@ static void describe(const struct gpus *g, char *buf, size_t n)
 
 static void devices_are_found_with_their_nodes(void **state)
 {
-    char *const automatic[] = {(char[]){"auto"}, NULL};
-    char *const some[] = {(char[]){"1"}, (char[]){"GPU-8f2b"}, NULL};
-    char *const none[] = {NULL};
+    const char *const automatic[] = {"auto", NULL};
+    const char *const some[] = {"1", "GPU-8f2b", NULL};
+    const char *const none[] = {NULL};
     struct gpus g;
     char is[256];
     int fd = fake();

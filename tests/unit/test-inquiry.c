@@ -26,13 +26,13 @@ enum { NOBODY = 65534 };
 static char dir[64];
 
 static struct conf conf = {
-    .ge_root = (char *)"/r",
-    .ge_cell = (char *)"c",
+    .ge_root = "/r",
+    .ge_cell = "c",
     .qmaster_port = 6444,
     .qstat_seconds = 10,
-    .memory_complex = (char *)"m_mem_free",
-    .virtual_complex = (char *)"h_vmem",
-    .gpu_complex = (char *)"nvidia_gpu",
+    .memory_complex = "m_mem_free",
+    .virtual_complex = "h_vmem",
+    .gpu_complex = "nvidia_gpu",
 };
 
 struct asked {
@@ -232,7 +232,7 @@ static void other_answers_are_none(void **state)
         {"head -c 100000000 /dev/zero", "is none"},
     };
     _Static_assert(sizeof(struct inquiry_record) == 368, "what the helpers print");
-    conf.ge_qstat = (char *)"/nowhere";
+    conf.ge_qstat = "/nowhere";
     for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
         struct asked a;
         AUTO_FREE char *helper = program("helper", helpers[i].body);

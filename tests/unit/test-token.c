@@ -79,7 +79,7 @@ static void whose_it_is_not_it_is_not_for(void **state)
 /* 2 slots of 200 MiB each, instead of the one that the execd wrote of. */
 static void a_grant_gives_a_job_its_slots_and_limits_here(void **state)
 {
-    struct conf conf = {.ge_cell = (char *)"default"};
+    struct conf conf = {.ge_cell = "default"};
     struct evidence e = {.name = "23.1", .uid = 1001, .cores = 1, .share = {.slots = 1}};
     char host[256] = "";
     gethostname(host, sizeof(host) - 1);
