@@ -152,10 +152,7 @@ static struct starting *simulated_start(const struct start_request *request, str
     }
     /* thousands of preambles fit: writing one waits for nobody, as with a channel for each host */
     fcntl(sim->channel.in_fd, F_SETPIPE_SZ, INPUT_SIZE);
-    struct starting *s = fanout_begin(request, &way, sim, err);
-    if (s)
-        sim->starting = s;
-    return s;
+    return sim->starting = fanout_begin(request, &way, sim);
 }
 
 static void simulated_cancel(struct starting *s)

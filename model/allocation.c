@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
+
 void allocation_free(struct allocation *a)
 {
     for (size_t i = 0; i < a->nhosts; i++) {
@@ -19,21 +21,13 @@ void allocation_free(struct allocation *a)
 
 struct alloc_host *allocation_add_host(struct allocation *a, const char *name)
 {
-    char *copy = strdup(name);
-    if (!copy)
-        return NULL;
     /* the array doubles: it is full when the number of hosts is 0 or a power of two */
     if ((a->nhosts & (a->nhosts - 1)) == 0) {
         size_t cap = a->nhosts ? 2 * a->nhosts : 1;
-        struct alloc_host *hosts = realloc(a->hosts, cap * sizeof(*hosts));
-        if (!hosts) {
-            free(copy);
-            return NULL;
-        }
-        a->hosts = hosts;
+        a->hosts = must(reallocarray(a->hosts, cap, sizeof(*a->hosts)));
     }
     struct alloc_host *h = &a->hosts[a->nhosts++];
-    *h = (struct alloc_host){.name = copy};
+    *h = (struct alloc_host){.name = must(strdup(name))};
     return h;
 }
 
@@ -44,14 +38,11 @@ int allocation_add_cores(struct alloc_host *h, const char *cores, size_t n)
         errno = E2BIG;
         return -1;
     }
-    char *all = realloc(h->core_list, have + n + 1);
-    if (!all)
-        return -1;
+    h->core_list = must(realloc(h->core_list, have + n + 1));
     if (have)
-        all[have - 1] = ':';
-    memcpy(all + have, cores, n);
-    all[have + n] = 0;
-    h->core_list = all;
+        h->core_list[have - 1] = ':';
+    memcpy(h->core_list + have, cores, n);
+    h->core_list[have + n] = 0;
     return 0;
 }
 

@@ -41,9 +41,9 @@ struct allocation {
 };
 
 void allocation_free(struct allocation *a);
-/* Adds a host at the end. Copies name. NULL: out of memory. */
+/* Adds a host at the end. Copies name. */
 struct alloc_host *allocation_add_host(struct allocation *a, const char *name);
 enum { ALLOCATION_CORES_MAX = 65536 }; /* bytes of a host's core_list */
-/* Appends "socket,core:..." of length n to the host's core_list. -1 with errno. */
+/* Appends "socket,core:..." of length n to the host's core_list. -1: it is longer than that. */
 int allocation_add_cores(struct alloc_host *h, const char *cores, size_t n);
 uint32_t allocation_slots(const struct allocation *a); /* of all hosts */

@@ -7,6 +7,7 @@
 #include "tools/mprsrc.h"
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 
 /* ---- what they do ---------------------------------------------------------------------------- */
@@ -63,10 +64,8 @@ static int apply_jobid(void *target, const char *value, struct error *err)
 {
     struct mprsrc_options *o = target;
     size_t n = strcspn(value, ".");
-    AUTO_FREE char *number = strndup(value, n);
+    AUTO_FREE char *number = must(strndup(value, n));
     int64_t job;
-    if (!number)
-        return error_errno(err, ENOMEM, "read it");
     if (number_parse(number, "job", 1, UINT32_MAX, &job, err) < 0)
         return -1;
     o->job = (uint32_t)job;

@@ -40,7 +40,6 @@ static int parse_failed(const struct mprsrc_options *o, struct error *err)
 {
     int code = err->code == ESRCH    ? MPRSRC_NO_JOB
                : err->code == EINVAL ? MPRSRC_USAGE
-               : err->code == ENOMEM ? MPRSRC_FAILED
                                      : MPRSRC_DAMAGED;
     if (code == MPRSRC_DAMAGED && o->job)
         error_context(err, "read what 'qstat -xml -j %u' says", o->job);
@@ -219,7 +218,7 @@ static int show_job(const struct mprsrc_options *o, const struct gridengine_job 
     struct mprsrc_result r = {.options = o, .job = job, .resources = &resources};
     if (resources_of_job(job, &o->names, &resources, err) < 0) {
         error_context(err, "job %u.%u", job->id, job->task);
-        return err->code == ENOMEM ? MPRSRC_FAILED : MPRSRC_DAMAGED;
+        return MPRSRC_DAMAGED;
     }
     ask_mprund(job, &resources, &r);
     int code = choose_host(&r, err);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/proc.h"
 #include "common/spawn.h"
 #include "common/text.h"
@@ -43,9 +44,7 @@ static void qrsh_destroy(void *arg)
 static int find_program(const char *name, char **ret, struct error *err)
 {
     const char *directory = gridengine_variable("SGE_BINARY_PATH");
-    AUTO_FREE char *own = directory ? text_format("%s/%s", directory, name) : NULL;
-    if (directory && !own)
-        return error_errno(err, ENOMEM, "find %s", name);
+    AUTO_FREE char *own = directory ? must(text_format("%s/%s", directory, name)) : NULL;
     if (own && access(own, X_OK) == 0) {
         *ret = take_ptr(own);
         return 0;
@@ -201,9 +200,8 @@ struct starting *qrsh_start(const struct start_request *request, struct error *e
 {
     static const struct fanout_way way = {
         .open = open_host, .destroy = qrsh_destroy, .let_clients_be = true};
-    struct qrsh *q = calloc(1, sizeof(*q) + request->allocation->nhosts * sizeof(q->forked[0]));
-    if (!q)
-        return error_null(error_errno(err, ENOMEM, "start starters"));
+    struct qrsh *q =
+        must(calloc(1, sizeof(*q) + request->allocation->nhosts * sizeof(q->forked[0])));
     q->has_terminal = tasks_have_terminals();
     q->forbidden = -1;
     if (request->agent)
@@ -215,7 +213,7 @@ struct starting *qrsh_start(const struct start_request *request, struct error *e
         return NULL;
     }
     fork_where_no_task_can_be(q, request->allocation);
-    return fanout_begin(request, &way, q, err);
+    return fanout_begin(request, &way, q);
 }
 
 void qrsh_describe(const struct start_request *request, const struct alloc_host *host, char *buf,

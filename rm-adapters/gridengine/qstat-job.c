@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -71,11 +72,10 @@ void gridengine_job_free(struct gridengine_job *job)
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static int keep(char **to, const char *text, struct error *err)
+static void keep(char **to, const char *text)
 {
     free(*to);
-    *to = strdup(text);
-    return *to ? 0 : error_errno(err, ENOMEM, "read a job");
+    *to = must(strdup(text));
 }
 
 /* A name that is too long is an error: a shorter one could be another's. */
@@ -106,13 +106,11 @@ static int keep_number(uint32_t *to, const struct xml_place *p, const char *text
     return 0;
 }
 
-/* Adds an element to the end of an array that has n. NULL: too many, or memory is out. */
+/* Adds an element to the end of an array that has n. NULL: too many. */
 static void *grow(void *array, size_t n, size_t size, struct error *err)
 {
-    void *grown = n < LIST_MAX ? reallocarray(array, n + 1, size) : NULL;
-    if (!grown)
-        error_errno(err, n < LIST_MAX ? ENOMEM : E2BIG, "read a job's resources");
-    return grown;
+    return n < LIST_MAX ? must(reallocarray(array, n + 1, size))
+                        : error_null(error_errno(err, E2BIG, "read a job's resources"));
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -124,11 +122,8 @@ static int request_ends(struct reading *r, struct error *err)
     if (!list)
         return -1;
     job->requests = list;
-    char *name = strdup(r->entry.name);
-    if (!name)
-        return error_errno(err, ENOMEM, "read a job's resources");
     list[job->nrequests++] = (struct gridengine_request){
-        .name = name,
+        .name = must(strdup(r->entry.name)),
         .value = r->entry.value.set ? r->entry.value : r->entry.number,
         .consumable = r->entry.consumable,
     };
@@ -147,8 +142,7 @@ static void request_set_ends(struct reading *r)
 
 static int add_id(struct entry *e, const char *id, struct error *err)
 {
-    if (text_append(&e->ids, " ", "%s", id) < 0)
-        return error_errno(err, ENOMEM, "read a job's resources");
+    must_do(text_append(&e->ids, " ", "%s", id));
     e->nids++;
     return e->nids <= LIST_MAX ? 0 : error_errno(err, E2BIG, "read a job's resources");
 }
@@ -178,16 +172,14 @@ static int grant_ends(struct reading *r, struct error *err)
     if (!list)
         return -1;
     r->grants = list;
-    struct gridengine_grant *g = &list[r->ngrants];
-    *g = (struct gridengine_grant){
-        .name = strdup(r->entry.name),
-        .host = strdup(r->entry.host),
+    list[r->ngrants++] = (struct gridengine_grant){
+        .name = must(strdup(r->entry.name)),
+        .host = must(strdup(r->entry.host)),
         .amount = r->entry.value.set ? r->entry.value : r->entry.number,
         .ids = take_ptr(r->entry.ids),
         .nids = r->entry.nids,
     };
-    r->ngrants++;
-    return g->name && g->host ? 0 : error_errno(err, ENOMEM, "read a job's resources");
+    return 0;
 }
 
 /* The list has a host once for each of its queues. */
@@ -339,7 +331,8 @@ static int leaf_ends(struct reading *r, const struct xml_place *p, const char *t
     void *to = (char *)r + leaves[i].member;
     switch (leaves[i].kind) {
     case TEXT:
-        return keep(to, text, err);
+        keep(to, text);
+        return 0;
     case NAME:
         return keep_name(to, p, text, err);
     case NUMBER:
@@ -398,8 +391,8 @@ static int check(struct reading *r, struct error *err)
         return error_set(err, EBADMSG, "a task of job %u has no number", job->id);
     char **texts[] = {&job->owner, &job->name, &job->pe};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (!*texts[i] && keep(texts[i], "", err) < 0)
-            return -1;
+        if (!*texts[i])
+            keep(texts[i], "");
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <libxml/parser.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/words.h"
 
 /* ---- harmless bytes -------------------------------------------------------------------------- */
@@ -108,10 +109,8 @@ static char *clean_one(char *out, const char *p, size_t n, size_t *ret_used)
 
 char *gridengine_clean(const char *bytes, size_t n, size_t *ret_len, struct error *err)
 {
-    AUTO_FREE char *clean = malloc(GROWTH * n + 1);
+    AUTO_FREE char *clean = must(malloc(GROWTH * n + 1));
     char *out = clean;
-    if (!clean)
-        return error_errno(err, ENOMEM, "read XML"), NULL;
     for (size_t at = 0, used; at < n; at += used) {
         if (begins_with(bytes + at, n - at, "<!DOCTYPE"))
             return error_null(
@@ -221,9 +220,7 @@ static int feed(struct walk *w, const char *text, size_t n)
         .serror = error_comes,
         .initialized = XML_SAX2_MAGIC,
     };
-    w->parser = xmlCreatePushParserCtxt(&sax, w, NULL, 0, NULL);
-    if (!w->parser)
-        return error_errno(w->err, ENOMEM, "read XML");
+    w->parser = must(xmlCreatePushParserCtxt(&sax, w, NULL, 0, NULL));
     xmlCtxtUseOptions(w->parser, XML_PARSE_NONET);
     for (size_t at = 0; at < n && !w->failed; at += CHUNK)
         if (xmlParseChunk(w->parser, text + at, (int)(n - at < CHUNK ? n - at : CHUNK), 0) != 0)

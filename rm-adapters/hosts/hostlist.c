@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/number.h"
 #include "common/words.h"
 
@@ -31,14 +32,11 @@ struct alloc_host *hostlist_find(const struct hostlist *l, const char *name)
 
 static struct alloc_host *add_host(struct hostlist *l, const char *name)
 {
-    struct known *k = malloc(sizeof(*k));
-    struct alloc_host *h = k ? allocation_add_host(&l->allocation, name) : NULL;
-    if (h)
-        *k = (struct known){h->name, l->allocation.nhosts - 1};
-    if (h && tsearch(k, &l->known, by_name))
-        return h;
-    free(k);
-    return NULL;
+    struct known *k = must(malloc(sizeof(*k)));
+    struct alloc_host *h = allocation_add_host(&l->allocation, name);
+    *k = (struct known){h->name, l->allocation.nhosts - 1};
+    must(tsearch(k, &l->known, by_name));
+    return h;
 }
 
 void hostlist_free(struct hostlist *l)
@@ -110,23 +108,19 @@ static int add_slots(struct alloc_host *h, const struct hostlist_entry *e, struc
 }
 
 /* Memory is taken in powers of two. */
-static int add_mention(struct hostlist *l, const struct alloc_host *h, struct error *err)
+static void add_mention(struct hostlist *l, const struct alloc_host *h)
 {
     size_t n = l->nmentions;
-    if ((n & (n - 1)) == 0) {
-        uint32_t *more = reallocarray(l->mentions, n ? 2 * n : 1, sizeof(*more));
-        if (!more)
-            return error_errno(err, ENOMEM, "list the hosts");
-        l->mentions = more;
-    }
+    if ((n & (n - 1)) == 0)
+        l->mentions = must(reallocarray(l->mentions, n ? 2 * n : 1, sizeof(*l->mentions)));
     l->mentions[l->nmentions++] = (uint32_t)(h - l->allocation.hosts);
-    return 0;
 }
 
 static int add_numbers(struct hostlist *l, struct alloc_host *h, const struct hostlist_entry *e,
                        struct error *err)
 {
-    if (add_mention(l, h, err) < 0 || add_slots(h, e, err) < 0)
+    add_mention(l, h);
+    if (add_slots(h, e, err) < 0)
         return -1;
     if (e->cores && allocation_add_cores(h, e->cores, e->cores_len) < 0)
         return error_errno(err, errno, "list the cores of '%.60s'", h->name);
@@ -144,8 +138,7 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
         return add_numbers(l, h, e, err);
     if (l->allocation.nhosts == HOSTLIST_HOSTS_MAX)
         return error_set(err, EINVAL, "more than %d hosts are named", HOSTLIST_HOSTS_MAX);
-    h = add_host(l, name);
-    return h ? add_numbers(l, h, e, err) : error_errno(err, ENOMEM, "list the hosts");
+    return add_numbers(l, add_host(l, name), e, err);
 }
 
 int hostlist_add_slots(struct hostlist *l, const char *name, uint32_t slots, const char *source,

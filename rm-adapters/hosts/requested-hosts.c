@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/interfaces.h"
+#include "common/must.h"
 
 static int read_lists(const struct host_request *r, struct hostlist *l, struct error *err)
 {
@@ -74,8 +75,6 @@ static int choose_host(struct hostlist *from, const struct alloc_host *h, int ha
         return error_set(err, EINVAL, "%u slots of '%.100s', which has %u (%s)", h->slots.value,
                          h->name, there->slots.value, there->slots.source);
     struct alloc_host *added = allocation_add_host(&to->allocation, there->name);
-    if (!added)
-        return error_errno(err, ENOMEM, "list the hosts");
     added->slots = all ? there->slots : h->slots;
     added->max_slots = there->max_slots;
     added->granted = there->granted;
@@ -222,11 +221,9 @@ static const struct alloc_host *find_named(const struct allocation *a, size_t ne
 int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t **ret,
                   struct error *err)
 {
-    AUTO_FREE uint32_t *index = calloc(l->allocation.nhosts, sizeof(*index));
-    AUTO_FREE uint32_t *sequence = calloc(l->nmentions + 1, sizeof(*sequence));
+    AUTO_FREE uint32_t *index = must(calloc(l->allocation.nhosts, sizeof(*index)));
+    AUTO_FREE uint32_t *sequence = must(calloc(l->nmentions + 1, sizeof(*sequence)));
     struct self self;
-    if (!index || !sequence)
-        return error_errno(err, ENOMEM, "list the hosts");
     self_find(&self);
     for (size_t i = 0; i < l->allocation.nhosts; i++) {
         const char *name = l->allocation.hosts[i].name;

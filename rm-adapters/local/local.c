@@ -26,11 +26,9 @@ static bool local_detect(const struct host_request *request, char *reason, size_
 }
 
 static struct alloc_host *add_host(struct allocation *a, const char *name,
-                                   const struct idset *threads, struct error *err)
+                                   const struct idset *threads)
 {
     struct alloc_host *h = allocation_add_host(a, name);
-    if (!h)
-        return error_null(error_errno(err, ENOMEM, "list the hosts"));
     unsigned cores = cpus_count_cores(threads);
     h->slots.value = cores ? cores : 1;
     snprintf(h->slots.source, sizeof(h->slots.source), "cores of this machine");
@@ -46,11 +44,7 @@ static int add_parts(struct allocation *a, const char *name, const struct idset 
     int rc = cpus_split(allowed, nhosts, parts, err);
     for (unsigned i = 0; rc == 0 && i < nhosts; i++) {
         snprintf(full, sizeof(full), "%s-%u", name, i);
-        struct alloc_host *h = add_host(a, full, &parts[i], err);
-        if (!h) {
-            rc = -1;
-            break;
-        }
+        struct alloc_host *h = add_host(a, full, &parts[i]);
         h->cores_known = 1;
         h->cores = parts[i];
         parts[i] = (struct idset){0};
@@ -76,10 +70,9 @@ static int local_read_allocation(const struct host_request *request, struct allo
         return -1;
     if (named_self(name, sizeof(name), err) < 0 || cpus_allowed(&allowed, err) < 0)
         return -1;
-    int rc = argument ? add_parts(&a, name, &allowed, (unsigned)nhosts, err)
-             : add_host(&a, name, &allowed, err) ? 0
-                                                 : -1;
-    if (rc < 0) {
+    if (!argument) {
+        add_host(&a, name, &allowed);
+    } else if (add_parts(&a, name, &allowed, (unsigned)nhosts, err) < 0) {
         allocation_free(&a);
         return -1;
     }
@@ -92,7 +85,7 @@ static int local_read_allocation(const struct host_request *request, struct allo
 static struct starting *local_start(const struct start_request *request, struct error *err)
 {
     static const struct fanout_way way = {.open = fanout_starter, .at_once = LOCAL_HOSTS_MAX};
-    return fanout_begin(request, &way, NULL, err);
+    return fanout_begin(request, &way, NULL);
 }
 
 static void local_describe(const struct start_request *request, const struct alloc_host *host,

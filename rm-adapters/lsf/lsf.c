@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/spawn.h"
 #include "rm-adapters/hosts/requested-hosts.h"
@@ -59,10 +60,10 @@ static bool lsf_detect(const struct host_request *request, char *reason, size_t 
 /* "n1 4 n2 2" */
 static int read_counts(const char *text, struct hostlist *l, struct error *err)
 {
-    AUTO_FREE char *copy = strdup(text);
+    AUTO_FREE char *copy = must(strdup(text));
     char *rest = copy, *name, *count;
     int64_t n;
-    while (copy && (name = strtok_r(rest, " ", &rest))) {
+    while ((name = strtok_r(rest, " ", &rest))) {
         if (!(count = strtok_r(rest, " ", &rest)))
             return error_set(err, EINVAL, "LSB_MCPU_HOSTS is '%.80s': no number after '%.40s'",
                              text, name);
@@ -70,7 +71,7 @@ static int read_counts(const char *text, struct hostlist *l, struct error *err)
             hostlist_add_slots(l, name, (uint32_t)n, "LSB_MCPU_HOSTS", err) < 0)
             return -1;
     }
-    return copy ? 0 : error_errno(err, ENOMEM, "read LSB_MCPU_HOSTS");
+    return 0;
 }
 
 /* Calls fn with the first word of each line, and the rest of it. */
@@ -176,7 +177,7 @@ static struct starting *lsf_start(const struct start_request *request, struct er
     char *path;
     if (spawn_resolve("blaunch", environ, NULL, &path, err) < 0)
         return error_null(error_context(err, "find LSF's blaunch"));
-    return fanout_begin(request, &way, path, err);
+    return fanout_begin(request, &way, path);
 }
 
 static void lsf_describe(const struct start_request *request, const struct alloc_host *host,

@@ -6,33 +6,38 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/must.h"
+
 enum { DIGITS_MAX = 20, COUNTS_MAX = 4 };
 
-static int put_count(struct buffer *to, size_t n)
+static void put_count(struct buffer *to, size_t n)
 {
     char text[DIGITS_MAX + 1];
     if (n <= 1)
-        return 0;
+        return;
     int length = snprintf(text, sizeof(text), "%zu", n);
-    return put_count(to, (size_t)length) < 0 ? -1 : buffer_append(to, text, (size_t)length);
+    put_count(to, (size_t)length);
+    must_do(buffer_append(to, text, (size_t)length));
 }
 
-int dis_put_number(struct buffer *to, int64_t value)
+void dis_put_number(struct buffer *to, int64_t value)
 {
     char text[DIGITS_MAX + 2];
     uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
     int n = snprintf(text, sizeof(text), "%c%" PRIu64, value < 0 ? '-' : '+', magnitude);
-    return put_count(to, (size_t)n - 1) < 0 ? -1 : buffer_append(to, text, (size_t)n);
+    put_count(to, (size_t)n - 1);
+    must_do(buffer_append(to, text, (size_t)n));
 }
 
-int dis_put_bytes(struct buffer *to, const void *p, size_t n)
+void dis_put_bytes(struct buffer *to, const void *p, size_t n)
 {
-    return dis_put_number(to, (int64_t)n) < 0 ? -1 : buffer_append(to, p, n);
+    dis_put_number(to, (int64_t)n);
+    must_do(buffer_append(to, p, n));
 }
 
-int dis_put_string(struct buffer *to, const char *text)
+void dis_put_string(struct buffer *to, const char *text)
 {
-    return dis_put_bytes(to, text, strlen(text));
+    dis_put_bytes(to, text, strlen(text));
 }
 
 /* `count` digits, of which the first may be 0 only where it is alone. */

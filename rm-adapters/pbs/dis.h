@@ -11,10 +11,10 @@
 
 #include "common/buffer.h"
 
-/* Append. 0, or -1: out of memory. */
-int dis_put_number(struct buffer *to, int64_t value);
-int dis_put_bytes(struct buffer *to, const void *p, size_t n);
-int dis_put_string(struct buffer *to, const char *text);
+/* Append. */
+void dis_put_number(struct buffer *to, int64_t value);
+void dis_put_bytes(struct buffer *to, const void *p, size_t n);
+void dis_put_string(struct buffer *to, const char *text);
 
 /* Read from the beginning of n bytes. They return how many bytes that took; 0: it is not all there
  * yet; -1: this is no such thing. */

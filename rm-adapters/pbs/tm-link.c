@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "rm-adapters/tunables.h"
 
 enum { READ_MAX = 65536, QUEUE_MAX = 8 << 20 };
@@ -151,18 +152,12 @@ struct tm_link *tm_link_open(struct loop *loop, const struct tm_job *job,
                              const struct tm_link_events *events, void *arg, struct error *err)
 {
     int fd = connect_mom(job, err);
-    struct tm_link *l = fd < 0 ? NULL : calloc(1, sizeof(*l));
-    if (!l) {
-        cleanup_close(&fd);
+    if (fd < 0)
         return NULL;
-    }
+    struct tm_link *l = must(malloc(sizeof(*l)));
     *l = (struct tm_link){.job = job, .events = events, .arg = arg, .fd = fd};
-    l->io = loop_io_create(loop, fd, LOOP_READ, ready, l);
-    if (l->io)
-        return l;
-    error_errno(err, ENOMEM, "connect to pbs_mom");
-    link_free(l);
-    return NULL;
+    l->io = must(loop_io_create(loop, fd, LOOP_READ, ready, l));
+    return l;
 }
 
 void tm_link_close(struct tm_link *l)
@@ -184,9 +179,10 @@ int tm_link_send(struct tm_link *l, const struct buffer *request, struct error *
         if (rc != 0)
             return rc < 0 ? -1 : 0;
     }
-    if (buffer_len(&l->waiting) > QUEUE_MAX || buffer_append(&l->waiting, &n, sizeof(n)) < 0 ||
-        buffer_append(&l->waiting, buffer_ptr(request), n) < 0)
-        return error_errno(err, ENOMEM, "ask pbs_mom");
+    if (buffer_len(&l->waiting) > QUEUE_MAX)
+        return error_set(err, EIO, "pbs_mom does not read what it is asked");
+    must_do(buffer_append(&l->waiting, &n, sizeof(n)));
+    must_do(buffer_append(&l->waiting, buffer_ptr(request), n));
     loop_io_set(l->io, LOOP_READ | LOOP_WRITE);
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/number.h"
 #include "rm-adapters/pbs/dis.h"
 
@@ -48,17 +49,18 @@ int tm_job_read(struct tm_job *ret, struct error *err)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-int tm_request_begin(struct buffer *to, const struct tm_job *job, uint32_t event, struct error *err)
+void tm_request_begin(struct buffer *to, const struct tm_job *job, uint32_t event)
 {
     static const uint8_t header[HEADER];
-    int64_t protocol = job->is_torque ? PROTOCOL_TORQUE : PROTOCOL_PBS;
-    if ((job->is_framed && buffer_append(to, header, HEADER) < 0) ||
-        dis_put_number(to, protocol) < 0 || dis_put_number(to, VERSION) < 0 ||
-        dis_put_string(to, job->id) < 0 || dis_put_string(to, job->cookie) < 0 ||
-        dis_put_number(to, commands[tm_event_kind(event)]) < 0 || dis_put_number(to, event) < 0 ||
-        dis_put_number(to, job->task) < 0)
-        return error_errno(err, ENOMEM, "make a request to pbs_mom");
-    return 0;
+    if (job->is_framed)
+        must_do(buffer_append(to, header, HEADER));
+    dis_put_number(to, job->is_torque ? PROTOCOL_TORQUE : PROTOCOL_PBS);
+    dis_put_number(to, VERSION);
+    dis_put_string(to, job->id);
+    dis_put_string(to, job->cookie);
+    dis_put_number(to, commands[tm_event_kind(event)]);
+    dis_put_number(to, event);
+    dis_put_number(to, job->task);
 }
 
 int tm_request_finish(struct buffer *to, const struct tm_job *job, struct error *err)
@@ -77,52 +79,47 @@ int tm_request_finish(struct buffer *to, const struct tm_job *job, struct error 
     return 0;
 }
 
-static int finish(struct buffer *to, const struct tm_job *job, int rc, struct error *err)
-{
-    return rc < 0 ? error_errno(err, ENOMEM, "make a request to pbs_mom")
-                  : tm_request_finish(to, job, err);
-}
-
 int tm_request_spawn(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
                      const char *path, const char *const *environment, struct error *err)
 {
-    if (tm_request_begin(to, job, event, err) < 0)
-        return -1;
-    int rc =
-        dis_put_number(to, node) < 0 || dis_put_number(to, 1) < 0 || dis_put_string(to, path) < 0
-            ? -1
-            : 0;
-    for (size_t i = 0; rc == 0 && environment[i]; i++)
-        rc = dis_put_string(to, environment[i]);
-    return finish(to, job, rc < 0 ? -1 : dis_put_string(to, ""), err);
+    tm_request_begin(to, job, event);
+    dis_put_number(to, node);
+    dis_put_number(to, 1);
+    dis_put_string(to, path);
+    for (size_t i = 0; environment[i]; i++)
+        dis_put_string(to, environment[i]);
+    dis_put_string(to, "");
+    return tm_request_finish(to, job, err);
 }
 
 int tm_request_task(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
                     uint32_t task, int signo, struct error *err)
 {
-    if (tm_request_begin(to, job, event, err) < 0)
-        return -1;
-    int rc = dis_put_number(to, node) < 0 || dis_put_number(to, task) < 0 ? -1 : 0;
-    if (rc == 0 && tm_event_kind(event) == TM_SIGNAL)
-        rc = dis_put_number(to, signo);
-    return finish(to, job, rc, err);
+    tm_request_begin(to, job, event);
+    dis_put_number(to, node);
+    dis_put_number(to, task);
+    if (tm_event_kind(event) == TM_SIGNAL)
+        dis_put_number(to, signo);
+    return tm_request_finish(to, job, err);
 }
 
 int tm_request_post(struct buffer *to, const struct tm_job *job, uint32_t event, const char *name,
                     const void *data, size_t n, struct error *err)
 {
-    if (tm_request_begin(to, job, event, err) < 0)
-        return -1;
-    return finish(to, job, dis_put_string(to, name) < 0 ? -1 : dis_put_bytes(to, data, n), err);
+    tm_request_begin(to, job, event);
+    dis_put_string(to, name);
+    dis_put_bytes(to, data, n);
+    return tm_request_finish(to, job, err);
 }
 
 int tm_request_get(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
                    uint32_t task, const char *name, struct error *err)
 {
-    if (tm_request_begin(to, job, event, err) < 0)
-        return -1;
-    int rc = dis_put_number(to, node) < 0 || dis_put_number(to, task) < 0 ? -1 : 0;
-    return finish(to, job, rc < 0 ? -1 : dis_put_string(to, name), err);
+    tm_request_begin(to, job, event);
+    dis_put_number(to, node);
+    dis_put_number(to, task);
+    dis_put_string(to, name);
+    return tm_request_finish(to, job, err);
 }
 
 int tm_request_attach(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t uid,
@@ -131,10 +128,10 @@ int tm_request_attach(struct buffer *to, const struct tm_job *job, uint32_t even
     struct tm_job nobody = *job;
     nobody.cookie = "";
     nobody.task = 0;
-    if (tm_request_begin(to, &nobody, event, err) < 0)
-        return -1;
-    int rc = dis_put_number(to, uid) < 0 || dis_put_number(to, pid) < 0 ? -1 : 0;
-    return finish(to, job, rc, err);
+    tm_request_begin(to, &nobody, event);
+    dis_put_number(to, uid);
+    dis_put_number(to, pid);
+    return tm_request_finish(to, job, err);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -158,8 +155,7 @@ int tm_unpack(struct buffer *raw, struct buffer *messages, const struct tm_job *
             if (n - HEADER < length)
                 return 0;
         }
-        if (buffer_append(messages, p + header, length) < 0)
-            return error_errno(err, ENOMEM, "read an answer of pbs_mom");
+        must_do(buffer_append(messages, p + header, length));
         buffer_consume(raw, header + length);
     }
     return 0;

@@ -61,10 +61,9 @@ static inline uint32_t tm_event_object(uint32_t event)
     return event / TM_KINDS - 1;
 }
 
-/* A request is begun, gets the items of its kind, and is finished: as it is to be written. All
- * return 0, or -1 with err: out of memory, or longer than TM_REQUEST_MAX. */
-int tm_request_begin(struct buffer *to, const struct tm_job *job, uint32_t event,
-                     struct error *err);
+/* A request is begun, gets the items of its kind, and is finished: as it is to be written. 0, or -1
+ * with err: it is longer than TM_REQUEST_MAX. */
+void tm_request_begin(struct buffer *to, const struct tm_job *job, uint32_t event);
 int tm_request_finish(struct buffer *to, const struct tm_job *job, struct error *err);
 int tm_request_spawn(struct buffer *to, const struct tm_job *job, uint32_t event, uint32_t node,
                      const char *path, const char *const *environment, struct error *err);

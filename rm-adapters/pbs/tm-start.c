@@ -19,6 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-link.h"
 #include "rm-adapters/starter-side/starter-side.h"
@@ -136,10 +137,8 @@ static int send_request(struct starting *s, struct buffer *request, int rc, bool
 static int ask_init(struct starting *s, struct error *err)
 {
     struct buffer b = {.data = NULL};
-    int rc = tm_request_begin(&b, &s->job, tm_event(0, TM_INIT), err);
-    if (rc == 0)
-        rc = tm_request_finish(&b, &s->job, err);
-    return send_request(s, &b, rc, true, err);
+    tm_request_begin(&b, &s->job, tm_event(0, TM_INIT));
+    return send_request(s, &b, tm_request_finish(&b, &s->job, err), true, err);
 }
 
 static int ask_post(struct starting *s, struct error *err)
@@ -468,9 +467,7 @@ static void obit_is_late(void *arg)
 struct starting *tm_start(const struct start_request *request, struct error *err)
 {
     size_t n = request->allocation->nhosts;
-    struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->tasks[0]));
-    if (!s)
-        return error_null(error_errno(err, ENOMEM, "start starters"));
+    struct starting *s = must(calloc(1, sizeof(*s) + n * sizeof(s->tasks[0])));
     s->request = *request;
     s->nhosts = n;
     s->own_node = pbs_own_node(&s->nlines);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
+#include "common/must.h"
 #include "common/spawn.h"
 #include "rm-adapters/tunables.h"
 
@@ -38,11 +38,7 @@ int client_start(const struct start_request *request, const char *path, char *co
     pid_t pid = spawn_piped(s, ends, err);
     if (pid < 0)
         return -1;
-    if (reaper_add(request->reaper, pid, ended, arg) < 0) {
-        for (int i = 0; i < 3; i++) /* it sees the end of its input, and becomes an orphan */
-            cleanup_close(&ends[i]);
-        return error_errno(err, ENOMEM, "keep the start client's process");
-    }
+    must_do(reaper_add(request->reaper, pid, ended, arg));
     *ret =
         (struct start_channel){.in_fd = ends[0], .out_fd = ends[1], .err_fd = ends[2], .pid = pid};
     return 0;
@@ -187,15 +183,10 @@ static void kill_clients(void *arg)
 }
 
 struct starting *fanout_begin(const struct start_request *request, const struct fanout_way *way,
-                              void *arg, struct error *err)
+                              void *arg)
 {
     size_t n = request->allocation->nhosts;
-    struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->hosts[0]));
-    if (!s) {
-        if (way->destroy)
-            way->destroy(arg);
-        return error_null(error_errno(err, ENOMEM, "start starters"));
-    }
+    struct starting *s = must(calloc(1, sizeof(*s) + n * sizeof(s->hosts[0])));
     s->request = *request;
     s->way = way;
     s->arg = arg;

@@ -27,9 +27,9 @@ struct fanout_way { /* constant, of an adapter */
 };
 
 /* Begin to start all hosts of the request, which is copied. The fanout owns arg, the adapter's own
- * data, also on failure. NULL with err: out of memory. */
+ * data. */
 struct starting *fanout_begin(const struct start_request *request, const struct fanout_way *way,
-                              void *arg, struct error *err);
+                              void *arg);
 void *fanout_arg(const struct starting *s);
 const struct start_request *fanout_request(const struct starting *s);
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 
@@ -146,11 +147,9 @@ static void set_slots(struct alloc_host *h, uint32_t slots, uint32_t cpus, const
 
 static int read_slots(struct job_part *part, struct allocation *a, struct error *err)
 {
-    AUTO_FREE uint32_t *cpus = calloc(a->nhosts + 1, sizeof(*cpus));
-    AUTO_FREE uint32_t *tasks = calloc(a->nhosts + 1, sizeof(*tasks));
+    AUTO_FREE uint32_t *cpus = must(calloc(a->nhosts + 1, sizeof(*cpus)));
+    AUTO_FREE uint32_t *tasks = must(calloc(a->nhosts + 1, sizeof(*tasks)));
     char source[64];
-    if (!cpus || !tasks)
-        return error_errno(err, ENOMEM, "read the slots of the job");
     const char *text = part_variable(part, "SLURM_JOB_CPUS_PER_NODE");
     if (!text)
         return error_set(err, EINVAL, "%s is not set as in a job of Slurm", part->names);

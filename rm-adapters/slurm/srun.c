@@ -30,7 +30,9 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "rm-adapters/slurm/slurm-private.h"
 #include "rm-adapters/slurm/srun-words.h"
@@ -89,37 +91,32 @@ enum { NOPTIONS = sizeof(srun_options) / sizeof(srun_options[0]), NWORDS = NOPTI
 static char *list_nodes(const struct srun *c)
 {
     const struct alloc_host *hosts = c->of->request.allocation->hosts;
-    size_t size = 1;
+    struct text_writer list;
+    FILE *out = must(text_begin(&list));
     for (size_t i = 0; i < c->nhosts; i++)
-        size += strlen(hosts[c->hosts[i]].name) + 1;
-    char *list = malloc(size), *at = list;
-    for (size_t i = 0; list && i < c->nhosts; i++) {
-        at = stpcpy(at, i ? "," : "");
-        at = stpcpy(at, hosts[c->hosts[i]].name);
-    }
-    return list;
+        fprintf(out, "%s%s", i ? "," : "", hosts[c->hosts[i]].name);
+    return must(text_end(&list));
 }
 
-/* NULL: out of memory. words_free() frees it. */
+/* words_free() frees them. */
 static char **make_words(const struct srun *c)
 {
     const struct start_request *r = &c->of->request;
     const char *job = r->allocation->job_id, *component = strchr(job, '+');
-    char **words = calloc(NWORDS + 1, sizeof(*words));
+    char **words = must(calloc(NWORDS + 1, sizeof(*words)));
     size_t n = 0;
-    bool ok = words && (words[n++] = strdup("srun"));
-    for (size_t i = 0; ok && i < NOPTIONS; i++)
-        ok = (words[n++] = strdup(srun_options[i]));
-    if (ok && component)
-        ok = asprintf(&words[n++], "--het-group=%s", component + 1) > 0;
-    ok = ok && asprintf(&words[n++], "--jobid=%.*s", (int)strcspn(job, "+"), job) > 0 &&
-         asprintf(&words[n++], "-N%zu", c->nhosts) > 0 &&
-         asprintf(&words[n++], "-n%zu", c->nhosts) > 0 && (words[n++] = strdup("-w")) &&
-         (words[n++] = list_nodes(c)) && (words[n++] = strdup(r->remote_path));
-    if (ok)
-        return words;
-    words_free(words);
-    return NULL;
+    words[n++] = must(strdup("srun"));
+    for (size_t i = 0; i < NOPTIONS; i++)
+        words[n++] = must(strdup(srun_options[i]));
+    if (component)
+        words[n++] = must(text_format("--het-group=%s", component + 1));
+    words[n++] = must(text_format("--jobid=%.*s", (int)strcspn(job, "+"), job));
+    words[n++] = must(text_format("-N%zu", c->nhosts));
+    words[n++] = must(text_format("-n%zu", c->nhosts));
+    words[n++] = must(strdup("-w"));
+    words[n++] = list_nodes(c);
+    words[n++] = must(strdup(r->remote_path));
+    return words;
 }
 
 /* Every option of srun has a variable of its own, and an outer step leaves many. */
@@ -134,40 +131,33 @@ static bool is_for_srun(const char *entry)
     return false;
 }
 
-/* NULL: out of memory. The caller frees the array; its entries are those of environ, two of the
- * caller's (the second one may be NULL), and one that Slurm knows from 23.11 on: this step holds
- * nothing of the job, and has all of it. */
+/* The caller frees the array; its entries are those of environ, two of the caller's (the second one
+ * may be NULL), and one that Slurm knows from 23.11 on: this step holds nothing of the job, and has
+ * all of it. */
 static char **make_environment(char *hosts, char *is_agent)
 {
     static char is_launcher[] = "SLURM_EXTERNAL_LAUNCHER=1";
     size_t n = 0, kept = 0;
     while (environ[n])
         n++;
-    char **env = calloc(n + 4, sizeof(*env));
-    for (size_t i = 0; env && i < n; i++)
+    char **env = must(calloc(n + 4, sizeof(*env)));
+    for (size_t i = 0; i < n; i++)
         if (is_for_srun(environ[i]))
             env[kept++] = environ[i];
-    if (env) {
-        env[kept++] = is_launcher;
-        env[kept++] = hosts;
-        env[kept++] = is_agent;
-    }
+    env[kept++] = is_launcher;
+    env[kept++] = hosts;
+    env[kept++] = is_agent;
     return env;
 }
 
-/* The variable by which tasks know their hosts. NULL: out of memory. */
+/* The variable by which tasks know their hosts. */
 static char *list_hosts(const struct srun *c)
 {
     AUTO(idset_free) struct idset hosts = {.words = NULL};
-    char *list = NULL, *variable = NULL;
     for (size_t i = 0; i < c->nhosts; i++)
-        idset_add(&hosts, (unsigned)c->hosts[i]);
-    if (idset_count(&hosts) == c->nhosts)
-        list = idset_format(&hosts);
-    if (list && asprintf(&variable, SRUN_HOSTS_VARIABLE "=%s", list) < 0)
-        variable = NULL;
-    free(list);
-    return variable;
+        must_do(idset_add(&hosts, (unsigned)c->hosts[i]));
+    AUTO_FREE char *list = must(idset_format(&hosts));
+    return must(text_format(SRUN_HOSTS_VARIABLE "=%s", list));
 }
 
 void srun_describe(const struct start_request *request, const struct alloc_host *host, char *buf,
@@ -486,12 +476,8 @@ static int spawn_srun(struct srun *c, char *const argv[], char *const env[], str
     AUTO_CLOSE int in_fd = ends[0];
     c->err_fd = ends[2];
     fd_set_nonblock(c->err_fd, 1);
-    c->err_io = loop_io_create(s->request.loop, c->err_fd, LOOP_READ, readable, c);
-    if (!c->err_io || reaper_add(s->request.reaper, c->pid, srun_ended, c) < 0) {
-        kill(c->pid, SIGKILL);
-        c->pid = 0;
-        return error_errno(err, ENOMEM, "keep the process of srun");
-    }
+    c->err_io = must(loop_io_create(s->request.loop, c->err_fd, LOOP_READ, readable, c));
+    must_do(reaper_add(s->request.reaper, c->pid, srun_ended, c));
     return write_preamble(s, in_fd, err);
 }
 
@@ -501,8 +487,7 @@ static int begin(struct srun *c, bool is_agent, struct error *err)
     AUTO_FREE char *hosts = list_hosts(c);
     AUTO_FREE char **env = make_environment(hosts, is_agent ? as_agent : NULL);
     char **argv = make_words(c);
-    int rc = hosts && env && argv ? spawn_srun(c, argv, env, err)
-                                  : error_errno(err, ENOMEM, "make its command");
+    int rc = spawn_srun(c, argv, env, err);
     words_free(argv);
     return rc < 0 ? error_context(err, "start the starters by srun") : 0;
 }
@@ -513,12 +498,10 @@ static bool is_agent(const struct starting *s, size_t host)
 }
 
 /* Makes an srun for the first wanted host and all that are wanted in the same way: as agents, or
- * not. NULL: out of memory. */
+ * not. */
 static struct srun *take_wanted(struct starting *s, size_t first)
 {
-    struct srun *c = calloc(1, sizeof(*c) + (s->nhosts - first) * sizeof(c->hosts[0]));
-    if (!c)
-        return NULL;
+    struct srun *c = must(calloc(1, sizeof(*c) + (s->nhosts - first) * sizeof(c->hosts[0])));
     *c = (struct srun){.next = s->clients, .of = s, .err_fd = -1};
     s->clients = c;
     loop_timer_init(&c->end_timer, s->request.loop, end_srun, c);
@@ -536,11 +519,7 @@ static void start_some(struct starting *s, size_t first)
 {
     struct error e = {0};
     struct srun *c = take_wanted(s, first);
-    if (!c) {
-        s->tasks[first] = (struct task){.has_ended = true};
-        error_errno(&e, ENOMEM, "start starters");
-        s->request.event(s->request.arg, first, START_FAILED, NULL, 0, &e);
-    } else if (s->is_cancelled) {
+    if (s->is_cancelled) {
         error_set(&e, ECANCELED, "not begun, because the start was cancelled");
         fail_all(c, &e);
     } else if (begin(c, is_agent(s, first), &e) < 0) {
@@ -575,9 +554,7 @@ static void turn(void *arg)
 struct starting *srun_start(const struct start_request *request, struct error *err)
 {
     size_t n = request->allocation->nhosts;
-    struct starting *s = calloc(1, sizeof(*s) + n * sizeof(s->tasks[0]));
-    if (!s)
-        return error_null(error_errno(err, ENOMEM, "start starters"));
+    struct starting *s = must(calloc(1, sizeof(*s) + n * sizeof(s->tasks[0])));
     s->request = *request;
     s->nhosts = n;
     loop_defer_init(&s->turn, request->loop, turn, s);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/spawn.h"
 #include "common/text.h"
 #include "common/words.h"
@@ -83,21 +84,19 @@ static char **make_ssh_words(double patience)
              "ssh -x -T -o BatchMode=yes -o ClearAllForwardings=yes -o RemoteCommand=none -o "
              "ConnectTimeout=%u",
              seconds);
-    return words_split(line, NULL);
+    return must(words_split(line, NULL));
 }
 
 static int client_make(const struct start_request *r, struct client *c, struct error *err)
 {
-    AUTO_FREE char *path = word_quote(r->remote_path);
+    AUTO_FREE char *path = must(word_quote(r->remote_path));
     size_t n = 0;
     c->ssh_words = r->agent ? NULL : make_ssh_words(r->patience);
     char *const *words = r->agent ? r->agent : c->ssh_words;
-    while (words && words[n])
+    while (words[n])
         n++;
-    c->argv = calloc(n + 3, sizeof(*c->argv));
-    c->command = path ? text_format("exec %s", path) : NULL;
-    if (!words || !c->argv || !c->command)
-        return error_errno(err, ENOMEM, "prepare the start of hosts");
+    c->argv = must(calloc(n + 3, sizeof(*c->argv)));
+    c->command = must(text_format("exec %s", path));
     memcpy(c->argv, words, n * sizeof(*words));
     c->argc = n;
     if (spawn_resolve(words[0], environ, NULL, &c->path, err) == 0)
@@ -131,8 +130,8 @@ static void ssh_describe(const struct start_request *request, const struct alloc
         char **argv = client_argv(&c, host->name);
         at = (size_t)snprintf(buf, n, "by");
         for (size_t i = 0; argv[i] && at < n; i++) {
-            AUTO_FREE char *quoted = word_quote(argv[i]);
-            at += (size_t)snprintf(buf + at, n - at, " %s", quoted ? quoted : argv[i]);
+            AUTO_FREE char *quoted = must(word_quote(argv[i]));
+            at += (size_t)snprintf(buf + at, n - at, " %s", quoted);
         }
     }
     client_free(&c);
@@ -159,14 +158,12 @@ static bool needs_client(const struct start_request *r)
 static struct starting *ssh_start(const struct start_request *request, struct error *err)
 {
     static const struct fanout_way way = {.open = open_host, .destroy = client_destroy};
-    struct client *c = calloc(1, sizeof(*c));
-    if (!c)
-        return error_null(error_errno(err, ENOMEM, "start starters"));
+    struct client *c = must(calloc(1, sizeof(*c)));
     if (needs_client(request) && client_make(request, c, err) < 0) {
         client_destroy(c);
         return NULL;
     }
-    return fanout_begin(request, &way, c, err);
+    return fanout_begin(request, &way, c);
 }
 
 /* ssh's own sentences. */
