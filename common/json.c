@@ -19,6 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 
@@ -63,12 +64,12 @@ int json_available(struct error *err)
 
 struct json *json_new_object(void)
 {
-    return json_available(NULL) < 0 ? NULL : (struct json *)lib.json_object();
+    return json_available(NULL) < 0 ? NULL : must(lib.json_object());
 }
 
 struct json *json_new_array(void)
 {
-    return json_available(NULL) < 0 ? NULL : (struct json *)lib.json_array();
+    return json_available(NULL) < 0 ? NULL : must(lib.json_array());
 }
 
 /* jansson's json_decref() without its inline call of json_delete(). */
@@ -85,9 +86,7 @@ void json_free(struct json *j)
 static char *clean_text(const char *text)
 {
     const char *in = text, *end = text + strlen(text);
-    char *copy = malloc(3 * (size_t)(end - in) + 1), *out = copy;
-    if (!copy)
-        return NULL;
+    char *copy = must(malloc(3 * (size_t)(end - in) + 1)), *out = copy;
     while (in < end) {
         size_t n = utf8_sequence(in, (size_t)(end - in));
         if (n > 0) {
@@ -116,10 +115,8 @@ void json_put(struct json *in, const char *key, struct json *value)
         return;
     }
     AUTO_FREE char *clean = clean_text(key);
-    if (value && clean)
+    if (value)
         lib.json_object_set_new_nocheck((json_t *)in, clean, (json_t *)value);
-    else
-        json_free(value);
 }
 
 static void put(struct json *in, const char *key, json_t *value)
@@ -165,9 +162,7 @@ static int write_text(int fd, const char *text, const char *path, struct error *
 /* Write beside path and rename, so that a reader sees the old document or the new one. */
 static int replace_file(const char *path, const char *text, struct error *err)
 {
-    AUTO_FREE char *temporary = text_format("%s.%ld.new", path, (long)getpid());
-    if (!temporary)
-        return error_errno(err, ENOMEM, "write '%s'", path);
+    AUTO_FREE char *temporary = must(text_format("%s.%ld.new", path, (long)getpid()));
     AUTO_CLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return error_errno(err, errno, "create '%s'", temporary);
@@ -198,12 +193,10 @@ static int write_path(const char *path, const char *text, struct error *err)
 int json_write_file(struct json *j, const char *path, struct error *err)
 {
     if (!j)
-        return json_available(err) < 0 ? -1 : error_errno(err, ENOMEM, "write '%s'", path);
-    AUTO_FREE char *text =
-        lib.json_dumps((json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+        return json_available(err);
+    AUTO_FREE char *text = must(lib.json_dumps((json_t *)j, JSON_INDENT(2) | JSON_PRESERVE_ORDER |
+                                                                JSON_REAL_PRECISION(15)));
     json_free(j);
-    if (!text)
-        return error_errno(err, ENOMEM, "write '%s'", path);
     if (strcmp(path, "-") == 0)
         return write_text(STDOUT_FILENO, text, "standard output", err);
     return write_path(path, text, err);

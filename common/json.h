@@ -22,5 +22,5 @@ void json_put_int(struct json *in, const char *key, int64_t value);
 void json_put_real(struct json *in, const char *key, double value);
 void json_put_bool(struct json *in, const char *key, int value);
 /* Write to a file ("-": standard output), which has either its old content or all of the new. Takes
- * j (NULL: there is no memory, or no library). 0, or -1 with err. */
+ * j (NULL: there is no library). 0, or -1 with err. */
 int json_write_file(struct json *j, const char *path, struct error *err);

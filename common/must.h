@@ -3,9 +3,9 @@
  *
  * For mprun, mpstarter, mppmi and the tools, and for wire/, plan/, rm-adapters/, containment/step/
  * and containment/job-cgroup/, which are theirs: nothing that they could still do without memory is
- * of use, and when one of them ends, for whatever reason, the others clean up. mprund, but for the
- * qstat that it starts, and what it shares with them (of rm-adapters/ job-demand.c, complex-value.c
- * and ask-manager.c) return an error instead. */
+ * of use, and when one of them ends, for whatever reason, the others clean up. mprund's processes,
+ * but for its command and the one that reads XML, and what is linked into them return an error
+ * instead. */
 #pragma once
 
 /* Say that there is no memory, and end the program with EXIT_CODE_MPRUN. */

@@ -11,6 +11,7 @@
 
 #include "common/near-words.h"
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
 
@@ -162,11 +163,9 @@ static int unknown(const struct option_def *defs, const char *word, struct error
         return error_set(err, EINVAL,
                          "unknown option '%.60s'; options do not share a dash: write '%.2s -%.60s'",
                          word, word, word + 2);
-    AUTO_FREE char *name = strndup(word, strcspn(word, "="));
-    struct near_name near = {.text = NULL};
-    if (name)
-        near = nearest_name(defs, name);
-    if (name && !near.text)
+    AUTO_FREE char *name = must(strndup(word, strcspn(word, "=")));
+    struct near_name near = nearest_name(defs, name);
+    if (!near.text)
         near = nearest_long(defs, name);
     if (!near.text)
         return error_set(err, EINVAL, "unknown option '%.60s'; %s", word, advice_on_others(defs));
@@ -269,11 +268,10 @@ int option_word(const char *word, size_t len, const char *const words[], struct 
     return error_set(err, EINVAL, "unknown word '%s'; valid: %s", copy, list);
 }
 
-int option_note(char **list, const char *name, size_t len, struct error *err)
+int option_note(char **list, const char *name, size_t len)
 {
-    return text_append(list, ", ", "'%.*s'", (int)(len < 60 ? len : 60), name) == 0
-               ? 0
-               : error_set(err, ENOMEM, "out of memory");
+    must_do(text_append(list, ", ", "'%.*s'", (int)(len < 60 ? len : 60), name));
+    return 0;
 }
 
 static int set_seconds(const struct option_def *def, double *to, const char *value,
@@ -307,7 +305,7 @@ static int set_member(const struct option_use *u, void *target, struct error *er
     case OPTION_SECONDS:
         return set_seconds(def, to, value, err);
     case OPTION_NOTED:
-        return option_note(to, u->name, u->name_len, err);
+        return option_note(to, u->name, u->name_len);
     case OPTION_OTHER:
         return def->apply_other(target, def->other, value, err);
     case OPTION_BYTES:
@@ -401,9 +399,7 @@ static int read_value(const struct option_def *defs, struct option_use *u, int a
                          USE_NAME(u), u->value, USE_NAME(u), u->def->argument);
     if (!value_in(defs, word, u, err))
         return -1;
-    u->value = u->joined = text_format("%s=%s", u->value, word);
-    if (!u->value)
-        return error_set(err, ENOMEM, "out of memory");
+    u->value = u->joined = must(text_format("%s=%s", u->value, word));
     ++*at;
     return 0;
 }
@@ -432,9 +428,7 @@ int options_parse(const struct option_def *defs, int argc, char *const argv[], i
     int at = from, rc;
     while (defs[ndefs].names)
         ndefs++;
-    AUTO_FREE const char **seen = calloc(ndefs + 1, sizeof(*seen));
-    if (!seen)
-        return error_set(err, ENOMEM, "out of memory");
+    AUTO_FREE const char **seen = must(calloc(ndefs + 1, sizeof(*seen)));
     do {
         struct option_use u;
         rc = options_next(defs, argc, argv, &at, &u, err);
@@ -514,9 +508,7 @@ static bool group_done(const struct option_def *defs, const struct option_def *a
 char *options_help(const struct option_def *defs, size_t width)
 {
     struct text_writer text;
-    FILE *out = text_begin(&text);
-    if (!out)
-        return NULL;
+    FILE *out = must(text_begin(&text));
     if (width < HELP_COLUMN + 20)
         width = HELP_COLUMN + 20;
     for (const struct option_def *g = defs; g->names; g++) {
@@ -527,5 +519,5 @@ char *options_help(const struct option_def *defs, size_t width)
             if (is_known(d) && strcmp(d->group, g->group) == 0)
                 print_option(out, d, width);
     }
-    return text_end(&text);
+    return must(text_end(&text));
 }

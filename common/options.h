@@ -84,9 +84,9 @@ int options_next(const struct option_def *defs, int argc, char *const argv[], in
                  struct option_use *ret, struct error *err);
 /* The entry that has this name, as typed ("--np", "-np"), or NULL. */
 const struct option_def *options_find(const struct option_def *defs, const char *name, size_t len);
-/* All options by group, wrapped to width columns. The caller frees it. NULL: out of memory. */
+/* All options by group, wrapped to width columns. The caller frees it. */
 char *options_help(const struct option_def *defs, size_t width);
 /* The index of word[0..len) in words (NULL-terminated), or -1 with the valid ones in err. */
 int option_word(const char *word, size_t len, const char *const words[], struct error *err);
-/* Append a name to a list as OPTION_NOTED does: 0, or -1 with err. */
-int option_note(char **list, const char *name, size_t len, struct error *err);
+/* Append a name to a list as OPTION_NOTED does. 0 */
+int option_note(char **list, const char *name, size_t len);

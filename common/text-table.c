@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 
 struct column {
@@ -25,8 +26,6 @@ struct text_table {
 
 void text_table_destroy(struct text_table *t)
 {
-    if (!t)
-        return;
     for (size_t i = 0; i < t->ncells; i++)
         free(t->cells[i]);
     free(t->columns);
@@ -36,34 +35,23 @@ void text_table_destroy(struct text_table *t)
 
 struct text_table *text_table_create(const char *const headings[])
 {
-    struct text_table *t = calloc(1, sizeof(*t));
-    if (!t)
-        return NULL;
+    struct text_table *t = must(calloc(1, sizeof(*t)));
     while (headings[t->ncolumns])
         t->ncolumns++;
-    t->columns = calloc(t->ncolumns + 1, sizeof(*t->columns));
-    for (size_t i = 0; t->columns && i < t->ncolumns; i++) {
+    t->columns = must(calloc(t->ncolumns + 1, sizeof(*t->columns)));
+    for (size_t i = 0; i < t->ncolumns; i++) {
         t->columns[i].right = headings[i][0] == '>';
         text_table_cell(t, "%s", headings[i] + t->columns[i].right);
     }
-    if (t->columns && t->ncells == t->ncolumns)
-        return t;
-    text_table_destroy(t);
-    return NULL;
+    return t;
 }
 
 /* Takes cell. */
 static void add_cell(struct text_table *t, char *cell)
 {
     if (t->ncells == t->cap) {
-        size_t cap = t->cap ? 2 * t->cap : 64;
-        char **grown = reallocarray(t->cells, cap, sizeof(*grown));
-        if (!grown) {
-            free(cell);
-            return;
-        }
-        t->cells = grown;
-        t->cap = cap;
+        t->cap = t->cap ? 2 * t->cap : 64;
+        t->cells = must(reallocarray(t->cells, t->cap, sizeof(*t->cells)));
     }
     t->cells[t->ncells++] = cell;
 }
@@ -73,15 +61,14 @@ void text_table_cell(struct text_table *t, const char *fmt, ...)
     char *cell;
     va_list ap;
     va_start(ap, fmt);
-    if (vasprintf(&cell, fmt, ap) < 0)
-        cell = NULL;
+    must_do(vasprintf(&cell, fmt, ap));
     va_end(ap);
     add_cell(t, cell);
 }
 
 void text_table_text(struct text_table *t, const char *text)
 {
-    add_cell(t, text && *text ? strdup(text) : NULL);
+    add_cell(t, text && *text ? must(strdup(text)) : NULL);
 }
 
 void text_table_number(struct text_table *t, uint64_t n, uint64_t unknown)
@@ -148,14 +135,12 @@ static void print_row(const struct text_table *t, FILE *out, const char *indent,
 char *text_table_format(const struct text_table *t, const char *indent)
 {
     struct text_writer text;
-    AUTO_FREE size_t *widths = calloc(t->ncolumns + 1, sizeof(*widths));
-    FILE *out = widths ? text_begin(&text) : NULL;
-    if (!out)
-        return NULL;
+    AUTO_FREE size_t *widths = must(calloc(t->ncolumns + 1, sizeof(*widths)));
+    FILE *out = must(text_begin(&text));
     for (size_t c = 0; c < t->ncolumns; c++)
         widths[c] = column_width(t, c);
     size_t rows = t->ncolumns ? (t->ncells + t->ncolumns - 1) / t->ncolumns : 0;
     for (size_t row = 0; row < rows; row++)
         print_row(t, out, indent, widths, row);
-    return text_end(&text);
+    return must(text_end(&text));
 }

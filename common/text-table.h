@@ -19,5 +19,5 @@ void text_table_text(struct text_table *t, const char *text);
 void text_table_number(struct text_table *t, uint64_t n, uint64_t unknown);
 /* Drop columns in which every row is unknown. */
 void text_table_drop_unknown(struct text_table *t);
-/* The table as text; each line starts with indent. The caller frees it. NULL: out of memory. */
+/* The table as text; each line starts with indent. The caller frees it. */
 char *text_table_format(const struct text_table *t, const char *indent);

@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "common/tty.h"
@@ -28,14 +29,14 @@ int tool_parse(const struct tool *t, int argc, char **argv, void *request, struc
 char *tool_help(const struct tool *t, size_t width)
 {
     AUTO_FREE char *options = options_help(t->options, width);
-    return options ? text_format("%s\n%s\n%s", t->usage, options, t->exit_codes) : NULL;
+    return must(text_format("%s\n%s\n%s", t->usage, options, t->exit_codes));
 }
 
 static int tell(const struct tool *t, bool help)
 {
     AUTO_FREE char *text = help ? tool_help(t, tty_get_size(STDOUT_FILENO).columns) : NULL;
     if (help)
-        fputs(text ? text : "", stdout);
+        fputs(text, stdout);
     else
         printf("%s %s\n", t->name, PACKAGE_VERSION);
     return fflush(stdout) == 0 ? TOOL_OK : TOOL_FAILED;

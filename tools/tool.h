@@ -38,7 +38,7 @@ struct tool {
 
 /* Parses argv into *request, which has its defaults. Texts stay argv's. -1 with err. */
 int tool_parse(const struct tool *t, int argc, char **argv, void *request, struct error *err);
-char *tool_help(const struct tool *t, size_t width); /* caller frees; NULL: out of memory */
+char *tool_help(const struct tool *t, size_t width); /* caller frees */
 /* Parses, runs and reports: the program's exit code. run returns one; if not 0, with err. */
 int tool_main(const struct tool *t, int argc, char **argv, void *request,
               int (*run)(const void *request, struct error *err));

@@ -547,7 +547,7 @@ int cmdline_apply_distribution(void *target, const char *value, struct error *er
     }
     /* over cores block is what is done anyway */
     if (n == 0 || (parts[n] && strcasecmp(parts + n + 1, "block") != 0))
-        return option_note(&c->no_effect, value + len, strlen(value + len), err);
+        return option_note(&c->no_effect, value + len, strlen(value + len));
     return 0;
 }
 

@@ -67,7 +67,7 @@ static int apply_parameter(struct cmdline *c, const char *entry, const char *set
     if (!mca_is_launchers(setting) || is_launchers_own(setting))
         return 0;
     if (!option)
-        return option_note(&c->no_effect, entry, strcspn(entry, "="), err);
+        return option_note(&c->no_effect, entry, strcspn(entry, "="));
     return settings_have(c, option) ? 0 : mca_apply_to_launcher(c, setting, err);
 }
 
@@ -170,7 +170,7 @@ static int take_pinning(struct cmdline *c, const char *entry, size_t len, const 
         return 0;
     }
     if (!option)
-        return option_note(&c->no_effect, entry, len, err);
+        return option_note(&c->no_effect, entry, len);
     return settings_take(c, SETTING_OTHER_LAUNCHERS, cmdline_keep(c, strdup(name)), option, value,
                          err);
 }
@@ -194,7 +194,7 @@ static int take_entry(struct cmdline *c, const char *entry, bool is_lines, struc
     if (begins(entry, "I_MPI_PIN") && (is_lines || c->dialect == DIALECT_MPIEXEC))
         return take_pinning(c, entry, len, value, err);
     if ((begins(entry, "HYDRA_") || begins(entry, "I_MPI_HYDRA_")) && !has_extra_args(entry))
-        return option_note(&c->no_effect, entry, len, err);
+        return option_note(&c->no_effect, entry, len);
     return 0;
 }
 

@@ -57,7 +57,7 @@ static char *help_of_dialect(enum dialect d, const char *heading, size_t width)
             to++->group = heading;
         }
     *to = (struct option_def){.names = NULL};
-    return must(options_help(defs, width));
+    return options_help(defs, width);
 }
 
 static char *help_of_dialects(const char *name, size_t width)
@@ -137,6 +137,6 @@ char *cmdline_help(const char *name, enum help_subject subject, size_t width)
     if (subject == HELP_SHORT)
         return help_with(name, most_used);
     AUTO_FREE struct option_def *defs = options_about(dialect_of(name), subject);
-    AUTO_FREE char *options = must(options_help(defs, width));
+    AUTO_FREE char *options = options_help(defs, width);
     return subject == HELP_ALL ? help_with(name, options) : take_ptr(options);
 }

@@ -172,6 +172,6 @@ int mca_apply_to_launcher(struct cmdline *c, const char *setting, struct error *
     if (rc == 1 && len == 17 && strncmp(setting, "mca_base_env_list", len) == 0)
         rc = cmdline_each_item(value, ";", take_env, c, err);
     if (rc == 1)
-        rc = option_note(&c->no_effect, setting, len, err);
+        rc = option_note(&c->no_effect, setting, len);
     return rc < 0 ? error_context(err, "parameter '%.*s'", (int)(len < 60 ? len : 60), setting) : 0;
 }

@@ -59,7 +59,7 @@ static int take_runtime_option(void *target, char *word, struct error *err)
                        ? 0
                        : cmdline_apply_named(target, known[i].option,
                                              known[i].has_value ? value : NULL, err);
-    return option_note(&((struct cmdline *)target)->no_effect, word, strlen(word), err);
+    return option_note(&((struct cmdline *)target)->no_effect, word, strlen(word));
 }
 
 static int apply_runtime_options(void *target, const char *value, struct error *err)
@@ -267,7 +267,7 @@ static int take_tres(void *target, char *item, struct error *err)
     struct cmdline *c = target;
     bool is_cores = strncmp(item, "cpu:", 4) == 0 || strncmp(item, "cpu=", 4) == 0;
     return is_cores ? cmdline_apply_cpus(c, item + 4, err)
-                    : option_note(&c->for_job, item, strlen(item), err);
+                    : option_note(&c->for_job, item, strlen(item));
 }
 
 /* "cpu:4,gres/gpu:1" */
@@ -465,7 +465,7 @@ static int apply_shell_option(void *target, const char *value, struct error *err
         return cmdline_apply_named(target, "--bind-to", "none", err);
     if (strcmp(value, "cpu-affinity=per-task") == 0)
         return cmdline_apply_named(target, "--bind-to", "core", err);
-    return option_note(&((struct cmdline *)target)->no_effect, value, strlen(value), err);
+    return option_note(&((struct cmdline *)target)->no_effect, value, strlen(value));
 }
 
 /* "VAR=VALUE"; other rules choose variables, of which ranks have all. */

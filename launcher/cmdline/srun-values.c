@@ -95,7 +95,7 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
         return cmdline_apply_named(target, "--mem-bind", "none", err);
     if (strcasecmp(how, "local") == 0)
         return cmdline_apply_named(target, "--mem-bind", "local", err);
-    return option_note(&((struct cmdline *)target)->no_effect, "--mem-bind", 10, err);
+    return option_note(&((struct cmdline *)target)->no_effect, "--mem-bind", 10);
 }
 
 /* ---- GPUs: the resource manager's, but for the number of tasks ------------------------------- */
@@ -114,7 +114,7 @@ static int count_gpus(struct cmdline *c, const char *option, const char *value, 
             break;
     }
     *ret = sum <= CMDLINE_RANKS_MAX ? (uint32_t)sum : 0;
-    return option_note(&c->for_job, option, strlen(option), err);
+    return option_note(&c->for_job, option, strlen(option));
 }
 
 int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err)
@@ -140,7 +140,7 @@ int cmdline_apply_gres(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     const char *gpu = strstr(value, "gpu");
     if (!gpu || c->gpus.per_host)
-        return option_note(&c->for_job, "--gres", 6, err);
+        return option_note(&c->for_job, "--gres", 6);
     AUTO_FREE char *one = must(strndup(gpu, strcspn(gpu, ",")));
     return count_gpus(c, "--gres", one, &c->gpus.per_host, err);
 }
@@ -205,7 +205,7 @@ int cmdline_apply_hint(void *target, const char *value, struct error *err)
     if (strcmp(value, "nomultithread") == 0)
         c->place.one_thread = true;
     else if (strcmp(value, "multithread") != 0)
-        return option_note(&c->no_effect, "--hint", 6, err);
+        return option_note(&c->no_effect, "--hint", 6);
     return 0;
 }
 
@@ -215,6 +215,6 @@ int cmdline_apply_threads_per_core(void *target, const char *value, struct error
     if (strcmp(value, "1") == 0)
         c->place.one_thread = true;
     else if (strcmp(value, "2") != 0) /* what all have that have threads */
-        return option_note(&c->no_effect, "--threads-per-core", 18, err);
+        return option_note(&c->no_effect, "--threads-per-core", 18);
     return 0;
 }

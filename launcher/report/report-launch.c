@@ -145,8 +145,6 @@ static void print_phases(const struct report *r, FILE *out)
     static const char *const headings[] = {"phase", ">hosts",        ">first", ">median",
                                            ">last", "slowest hosts", NULL};
     struct text_table *t = text_table_create(headings);
-    if (!t)
-        return;
     add_moment(t, "hosts known", r->launch.known);
     for (int phase = 0; phase < LAUNCH_PHASE_COUNT; phase++) {
         if (phase == LAUNCH_READY)
@@ -154,8 +152,7 @@ static void print_phases(const struct report *r, FILE *out)
         add_phase(r, t, (enum launch_phase)phase);
     }
     AUTO_FREE char *text = text_table_format(t, "  ");
-    if (text)
-        fprintf(out, "\n%s", text);
+    fprintf(out, "\n%s", text);
     text_table_destroy(t);
 }
 

@@ -230,8 +230,7 @@ static void print_table(struct writer *w, struct text_table *t)
 {
     text_table_drop_unknown(t);
     AUTO_FREE char *text = text_table_format(t, "  ");
-    if (text)
-        fprintf(w->out, "\n%s", text);
+    fprintf(w->out, "\n%s", text);
     text_table_destroy(t);
 }
 
@@ -260,7 +259,7 @@ static void print_ranks(struct writer *w, int only_failed)
     static const char *const own[] = {">rank", "host", "cpus", ">limit", NULL};
     struct text_table *t = start_table(w, own, "end");
     size_t rows = 0, more = 0;
-    for (size_t i = 0; t && i < w->r->nranks; i++) {
+    for (size_t i = 0; i < w->r->nranks; i++) {
         if (only_failed && !failed(&w->r->ranks[i]))
             continue;
         if (only_failed && rows == REPORT_ROWS_MAX) {
@@ -270,7 +269,7 @@ static void print_ranks(struct writer *w, int only_failed)
         add_rank(w, t, i);
         rows++;
     }
-    if (t && rows)
+    if (rows)
         print_table(w, t);
     else
         text_table_destroy(t);
@@ -351,7 +350,7 @@ static void print_summary(struct writer *w, const struct crowd *c)
     snprintf(title, sizeof(title), "of %zu %ss", c->n, c->noun);
     const char *const headings[] = {title,   ">least", c->noun,    ">median",
                                     ">most", c->noun,  ">unknown", NULL};
-    struct text_table *t = must(text_table_create(headings));
+    struct text_table *t = text_table_create(headings);
     AUTO_FREE struct named_value *values = must(malloc((c->n + 1) * sizeof(*values)));
     for (size_t q = 0; q < QUANTITIES; q++)
         if (w->shown[q])
@@ -401,8 +400,6 @@ static void print_hosts(struct writer *w)
     if (!rows)
         print_summary(w, &c);
     struct text_table *t = start_table(w, own, NULL);
-    if (!t)
-        return;
     for (size_t i = 0; rows && i < w->r->nhosts; i++)
         add_sum(w, t, w->r->hosts[i].name, &w->sums.hosts[i]);
     if (!rows || w->r->nhosts > 1)

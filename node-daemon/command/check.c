@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "containment/cgroup/mounts.h"
 #include "node-daemon/reader/evidence-sources.h"
 #include "node-daemon/reader/ge-spool.h"
@@ -206,7 +207,7 @@ static char *value_of(const char *text, const char *name)
     for (const char *at = text; at; at = (at = strchr(at, '\n')) ? at + 1 : NULL)
         if (!strncmp(at, name, n) && (at[n] == ' ' || at[n] == '\t')) {
             at += n + strspn(at + n, " \t");
-            return strndup(at, strcspn(at, "\n"));
+            return must(strndup(at, strcspn(at, "\n")));
         }
     return NULL;
 }
@@ -216,8 +217,8 @@ static bool names_program(const char *list, const char *program)
 {
     static const char between[] = ", \t";
     for (list += strspn(list, between); *list; list += strspn(list, between)) {
-        AUTO_FREE char *path = strndup(list, strcspn(list, between));
-        const char *slash = path ? strrchr(path, '/') : NULL;
+        AUTO_FREE char *path = must(strndup(list, strcspn(list, between)));
+        const char *slash = strrchr(path, '/');
         if (slash && !strcmp(slash + 1, program) && access(path, X_OK) == 0)
             return true;
         list += strcspn(list, between);

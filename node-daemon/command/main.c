@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "node-daemon/command/command.h"
 #include "node-daemon/lib/logging.h"
@@ -36,10 +37,12 @@ static int exec_supervisor(const struct mprund_options *o, int ready, int argc, 
     static const char *const beside[] = {"mprund-supervisor", NULL};
     char number[16], self[PATH_MAX];
     char *program = path_find_helper(beside, PKGLIBEXECDIR "/mprund-supervisor", err);
-    char **words = calloc((size_t)argc + 6, sizeof(*words)), **w = words;
+    char **words = must(calloc((size_t)argc + 6, sizeof(*words))), **w = words;
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (!program || !words || n < 0)
-        return error_errno(err, ENOMEM, "start the daemon");
+    if (!program)
+        return -1;
+    if (n < 0)
+        return error_errno(err, errno, "start the daemon");
     self[n] = 0;
     snprintf(number, sizeof(number), "%d", ready);
     *w++ = program;
@@ -85,7 +88,7 @@ static int show_help(void)
            "       mprund sensor\n"
            "       mprund enter --job NAME --user NAME [options] COMMAND...\n\n%s\n"
            "The configuration is '" CONF_PATH "'.\n",
-           text ? text : "");
+           text);
     return CODE_OK;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "containment/cgroup/mounts.h"
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -24,11 +25,10 @@ static int descend(const struct cgroup_driver *driver, char *path, size_t root_l
                    unsigned controllers, enum ground_use use, struct error *err)
 {
     char *rest = path + root_len, *save = NULL;
-    char *point = strndup(path, root_len ? root_len : 1);
-    AUTO_CLOSE int fd = point ? open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    free(point);
-    AUTO_FREE char *copy = strdup(rest);
-    char *part = fd >= 0 && copy ? strtok_r(copy, "/", &save) : NULL;
+    AUTO_FREE char *point = must(strndup(path, root_len ? root_len : 1));
+    AUTO_CLOSE int fd = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FREE char *copy = must(strdup(rest));
+    char *part = fd >= 0 ? strtok_r(copy, "/", &save) : NULL;
     if (!part)
         return error_errno(err, errno, "open the cgroup above '%s'", path);
     bool is_ours = use == GROUND_MAKE;
@@ -118,10 +118,9 @@ static unsigned mounted_with(const struct cgroup_mounts *mounts, const char *cgr
 {
     unsigned set = 0;
     for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++) {
-        char *other = cgroup_directory(mounts, 1, c, cgroup, NULL, NULL);
+        AUTO_FREE char *other = cgroup_directory(mounts, 1, c, cgroup, NULL, NULL);
         if (other && !strcmp(other, path))
             set |= CGROUP_BIT(c) & wanted;
-        free(other);
     }
     return set;
 }
@@ -163,11 +162,8 @@ int ground_open(struct ground *g, const char *cgroup, const char *v2_cgroup, int
                 unsigned controllers, enum ground_use use, struct error *err)
 {
     AUTO(cgroup_mounts_free) struct cgroup_mounts mounts = {0};
-    memset(g, 0, sizeof(*g));
-    g->cgroup = strdup(cgroup);
-    g->v2_cgroup = strdup(v2_cgroup);
-    int rc = g->cgroup && g->v2_cgroup ? cgroup_mounts_read(&mounts, err)
-                                       : error_errno(err, ENOMEM, "make the jobs' cgroup");
+    *g = (struct ground){.cgroup = must(strdup(cgroup)), .v2_cgroup = must(strdup(v2_cgroup))};
+    int rc = cgroup_mounts_read(&mounts, err);
     if (rc == 0 && version != 1)
         rc = add_v2(g, &mounts, controllers, use, err);
     if (rc == 0 && version != 2)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/text-table.h"
 
@@ -67,10 +68,7 @@ static int take(int fd, struct status *s, struct error *err)
     }
     if (a.result != GRANT_MORE)
         return error_set(err, EPERM, "mprund says: %s", a.text);
-    struct grant_answer *grown = realloc(s->job, (s->n + 1) * sizeof(*grown));
-    if (!grown)
-        return error_errno(err, ENOMEM, "hear of the jobs");
-    s->job = grown;
+    s->job = must(reallocarray(s->job, s->n + 1, sizeof(*s->job)));
     s->job[s->n++] = a;
     return 1;
 }
@@ -145,7 +143,7 @@ static void add_row(struct text_table *t, const struct grant_answer *a)
     text_table_text(t, a->text);
 }
 
-static int write_table(const struct status *s, struct error *err)
+static void write_table(const struct status *s)
 {
     static const char *const headings[] = {"job",
                                            "manager",
@@ -162,18 +160,15 @@ static int write_table(const struct status *s, struct error *err)
                                            "reason",
                                            NULL};
     struct text_table *t = text_table_create(headings);
-    if (!t)
-        return error_errno(err, ENOMEM, "show the jobs");
     for (size_t i = 0; i < s->n; i++)
         add_row(t, &s->job[i]);
     text_table_drop_unknown(t);
     AUTO_FREE char *text = text_table_format(t, "");
     text_table_destroy(t);
-    fputs(text ? text : "", stdout);
+    fputs(text, stdout);
     if (s->all.cores_total != GRANT_UNKNOWN && s->all.cores_free != GRANT_UNKNOWN)
         printf("%" PRIu32 " of %" PRIu32 " cores are no job's\n", s->all.cores_free,
                s->all.cores_total);
-    return 0;
 }
 
 int status_print(int as_json, struct error *err)
@@ -182,7 +177,11 @@ int status_print(int as_json, struct error *err)
     int stuck = 0;
     if (status_ask(&s, err) < 0)
         return -1;
-    int rc = as_json ? status_write_json(&s, err) : write_table(&s, err);
+    int rc = 0;
+    if (as_json)
+        rc = status_write_json(&s, err);
+    else
+        write_table(&s);
     for (size_t i = 0; i < s.n; i++)
         stuck |= s.job[i].state == GRANT_STUCK;
     status_free(&s);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/must.h"
 #include "common/words.h"
 
 const struct resource_names resource_names_default = {
@@ -149,8 +148,8 @@ static int devices_on(const struct making *m, const char *name, const struct res
     if (check_ids(m, name, h, g->ids) < 0)
         return -1;
     ret->count = (struct resource_amount){.set = 1, .value = g->nids};
-    ret->ids = must(strdup(g->ids));
-    return 0;
+    ret->ids = strdup(g->ids);
+    return ret->ids ? 0 : error_errno(m->err, ENOMEM, "list a job's devices");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -170,7 +169,9 @@ int resources_of_job(const struct gridengine_job *job, const struct resource_nam
 {
     struct resources r = {.nhosts = job->hosts.allocation.nhosts};
     struct making m = {.job = job, .names = names, .r = &r, .err = err};
-    r.hosts = must(calloc(r.nhosts + 1, sizeof(*r.hosts)));
+    r.hosts = calloc(r.nhosts + 1, sizeof(*r.hosts));
+    if (!r.hosts)
+        return error_errno(err, ENOMEM, "list a job's hosts");
     for (size_t i = 0; i < r.nhosts; i++) {
         const struct alloc_host *h = &job->hosts.allocation.hosts[i];
         r.hosts[i] = (struct resource_host){.name = h->name, .slots = h->slots.value};

@@ -61,7 +61,6 @@ static void an_empty_table_is_its_headings_and_a_short_row_is_filled_up(void **s
     text_table_cell(t, "n1");
     assert_prints(t, "", "HOST  RANKS  ENERGY  CPU\nn1                      \n");
     text_table_destroy(t);
-    text_table_destroy(NULL);
 }
 
 static void characters_count_and_not_bytes(void **state)
