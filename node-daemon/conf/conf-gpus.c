@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "containment/cgroup/controllers.h"
 #include "containment/cgroup/devices.h"

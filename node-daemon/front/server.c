@@ -12,7 +12,6 @@
 #include "node-daemon/front/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
  * -j JOB`, understands the answer as mprsrc does, and writes the record to its standard output. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>

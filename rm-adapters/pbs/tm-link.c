@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
