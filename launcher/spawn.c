@@ -14,7 +14,7 @@
 #include "common/text.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/preload/preload-options.h"
+#include "launcher/subject-options.h"
 #include "launcher/preload/preload.h"
 #include "launcher/spawn-place.h"
 #include "launcher/step-record.h"

@@ -92,5 +92,5 @@ int enter_and_exec(const struct mprund_options *o, struct error *err);
 /* resolve.c: the configuration as the options change it. 0, or -1 with err. */
 int resolve_settings(const struct mprund_options *o, struct conf *ret, struct error *err);
 /* `mprund resolve`: prepare what root alone can, and give it to the supervisor, at START_CONTROL.
- * what: as supervisor/resolver.h has it. 0, or -1 with err. */
+ * what: as supervisor/supervisor.h has it. 0, or -1 with err. */
 int resolve(const struct mprund_options *o, const char *what, struct error *err);

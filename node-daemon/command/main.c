@@ -19,7 +19,7 @@
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/syscalls.h"
 #include "node-daemon/signer/token.h"
-#include "node-daemon/supervisor/resolver.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h"

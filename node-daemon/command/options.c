@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/number.h"
-#include "node-daemon/supervisor/resolver.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 static int set_trace(void *target, const char *value, struct error *err)
 {

@@ -25,7 +25,7 @@
 #include "node-daemon/lib/start.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/signer/token.h"
-#include "node-daemon/supervisor/resolver.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/front/ask-signer.h"
+#include "node-daemon/front/grants.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  *
  * Before or after the job's processes exist: on a host that the job has not come to yet it is made
  * and waits for them. Whose it is its manager may say later. */
-#include "node-daemon/front/bind.h"
+#include "node-daemon/front/requests.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * Of 10,000 jobs of mixed sizes that one of four nodes could hold 86 % are in one at three quarters
  * of the load (97 % at half), where first fit has 51 (60): tests/unit/test-choose-cores.c. Filling
  * the emptiest node first, or the smallest holes with what has to be split, is worse. */
-#include "node-daemon/front/choose-cores.h"
+#include "node-daemon/front/host-cores.h"
 
 #include <string.h>
 

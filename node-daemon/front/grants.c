@@ -10,7 +10,6 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
-#include "node-daemon/front/ask-signer.h"
 #include "node-daemon/front/requests.h"
 
 static const double TELL_S = 1; /* users are not to fill logs */

@@ -4,7 +4,21 @@
 
 #include "node-daemon/front/findings.h"
 #include "node-daemon/front/jobs.h"
+#include "node-daemon/lib/start.h"
 #include "node-daemon/signer/token.h"
+
+/* ---- ask-signer.c: the signer signs and opens ------------------------------------------------ */
+
+/* When the signer has died, the next one is asked once more. All return 0, or -1 with err: what the
+ * signer says against it, or EPIPE, there is none. */
+
+/* The text of a grant from now on. ENOKEY: there is no key. */
+int signer_sign(struct start *s, const struct token *t, char text[GRANT_TOKEN_MAX],
+                struct error *err);
+/* Read a grant that was signed with the key and holds now. The caller compares whose it is. */
+int signer_open(struct start *s, const char *text, struct token *ret, struct error *err);
+
+/* ---- grants.c -------------------------------------------------------------------------------- */
 
 /* An answer with a grant for any host, and before it an answer for each host that has to be told
  * its slots (READER_HOSTS), *ret_n in all: malloc'ed. job's demand is known. NULL with err: there

@@ -53,3 +53,12 @@ void host_cores_keep_whole_nodes(const struct host_cores *h, const unsigned char
 void host_cores_complete_nodes(const struct host_cores *h, const unsigned char *whole,
                                unsigned char *set);
 size_t host_cores_count(const struct host_cores *h, const unsigned char *set);
+
+/* ---- choose-cores.c -------------------------------------------------------------------------- */
+
+/* n of the free cores: of one NUMA node where one has as many free, and of that one in which the
+ * fewest are left over, so that large rooms stay whole for large jobs; else of one package; else of
+ * few. Within a node the same again for cores that share a cache. Sets are a byte a core. *ret is
+ * filled whether it succeeds or not: -1, fewer than n are free. Pure. */
+int choose_cores(const struct host_cores *h, const unsigned char *free, size_t n,
+                 unsigned char *ret);

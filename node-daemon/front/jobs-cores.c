@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "common/number.h"
 #include "containment/cgroup/dir.h"
-#include "node-daemon/front/choose-cores.h"
+#include "node-daemon/front/host-cores.h"
 #include "node-daemon/front/jobs-private.h"
 
 static const char note[] = "cores";

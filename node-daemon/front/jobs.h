@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs.h - the jobs that have a cgroup on this host
  *
- * Their directories (mover/jobs.h) are all the state there is: a daemon that starts reads them.
+ * Their directories (mover/mover.h) are all the state there is: a daemon that starts reads them.
  * Front can read everything there, and has the mover change it. */
 #pragma once
 

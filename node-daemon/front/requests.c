@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "node-daemon/front/bind.h"
 #include "node-daemon/front/grants.h"
 #include "node-daemon/front/refine.h"
 #include "node-daemon/front/sentinel.h"

@@ -2,6 +2,7 @@
 /* requests.h - what is answered to whom */
 #pragma once
 
+#include "node-daemon/conf/conf.h"
 #include "node-daemon/front/findings.h"
 #include "node-daemon/front/jobs.h"
 
@@ -38,3 +39,19 @@ struct grant_answer *requests_answer(struct requests *r, struct client *peer,
 /* The job of this name and owner, made if it is not there. NULL with err. */
 struct job *requests_job(struct requests *r, enum grant_manager manager, const struct evidence *e,
                          struct error *err);
+
+/* ---- bind.c ---------------------------------------------------------------------------------- */
+
+/* The job that a request of root's names: "23.1", "23" for it, or a site's name. NULL: not here. */
+struct job *bind_find(struct jobs *j, const struct grant_request *q);
+/* Give it what the request says. What the kernel cannot do, or a job has used already, may be left
+ * half done: 0, or -1 with err. GRANT_BIND_TRY: 0, with what is not held in ret_left; else that is
+ * "". own: what the manager's own daemon may use here, for GRANT_BIND_UNLIMIT. */
+int bind_limits(struct jobs *j, const struct conf *c, const struct limit *own, struct job *job,
+                const struct grant_request *q, struct error *ret_left, struct error *err);
+/* Describe the job that is to be made: its full name and manager, and uid and limits as far as
+ * its manager or the request says; uid 0: nobody does. 1: its manager has written of it here; 0:
+ * it has not; -1 with err; BIND_NOT_YET. */
+enum { BIND_NOT_YET = 2 };
+int bind_describe(struct findings *found, const struct conf *c, const struct grant_request *q,
+                  struct evidence *ret, enum grant_manager *ret_manager, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* delegate.c - handing a cgroup v2 directory over to a user */
-#include "node-daemon/mover/delegate.h"
+#include "node-daemon/mover/mover.h"
 
 #include <errno.h>
 #include <fcntl.h>

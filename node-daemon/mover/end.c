@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "containment/cgroup/kill.h"
-#include "node-daemon/mover/jobs.h"
+#include "node-daemon/mover/mover.h"
 
 enum { TURN_MS = 8 };
 

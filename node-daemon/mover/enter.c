@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* enter.c - putting a process into its job's cgroup */
-#include "node-daemon/mover/enter.h"
+#include "node-daemon/mover/mover.h"
 
 #include <errno.h>
 #include <fcntl.h>

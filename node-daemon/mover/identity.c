@@ -5,7 +5,7 @@
  * another program, or hands its socket on, changes nothing. SO_PEERPIDFD (6.5) holds the very
  * process; before it the process of that number is opened, and must have the uid and the groups of
  * the connection. */
-#include "node-daemon/mover/identity.h"
+#include "node-daemon/mover/mover.h"
 
 #include <errno.h>
 #include <fcntl.h>

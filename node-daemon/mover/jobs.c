@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs.c - a job's cgroups: made, limited, given to their user */
-#include "node-daemon/mover/jobs.h"
+#include "node-daemon/mover/mover.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "node-daemon/lib/marks.h"
-#include "node-daemon/mover/delegate.h"
 
 enum { USER_DEPTH = 32, NAME_SIZE = CGROUP_NAME_MAX + MOVER_PART_MAX };
 

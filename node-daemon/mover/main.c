@@ -15,8 +15,7 @@
 #include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/lib/logging.h"
-#include "node-daemon/mover/enter.h"
-#include "node-daemon/mover/jobs.h"
+#include "node-daemon/mover/mover.h"
 
 struct mover {
     struct start start;

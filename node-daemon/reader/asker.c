@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/reader/asker.h"
+#include "node-daemon/reader/evidence-sources.h"
 
 #include <errno.h>
 #include <fcntl.h>

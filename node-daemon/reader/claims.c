@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/reader/claims.h"
+#include "node-daemon/reader/questions.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/number.h"
 #include "node-daemon/reader/ge-spool.h"
-#include "node-daemon/reader/owner.h"
+#include "node-daemon/reader/evidence-sources.h"
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 

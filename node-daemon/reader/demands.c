@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/reader/demands.h"
+#include "node-daemon/reader/questions.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -17,9 +17,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "node-daemon/reader/ge-grant.h"
 #include "node-daemon/reader/ge-spool.h"
-#include "node-daemon/reader/owner.h"
 
 /* ---- what is known --------------------------------------------------------------------------- */
 

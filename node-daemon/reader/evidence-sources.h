@@ -1,12 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* evidence-sources.h - in which job of a resource manager a process is, from what that manager's
- * root wrote
- */
+ * root wrote */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/error.h"
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/lib/reader-protocol.h"
-#include "node-daemon/reader/asker.h"
+
+/* ---- asker.c: as whom a process connected, from the kernel alone ----------------------------- */
+
+/* All are those of the moment of connect(): a process that execs another program, or hands its
+ * socket on, changes nothing. */
+
+struct asker {
+    pid_t pid;
+    uid_t uid;     /* effective */
+    gid_t *groups; /* supplementary ones */
+    size_t ngroups;
+};
+
+/* 0 with *ret, which asker_free() frees, or -1 with err. */
+int asker_read(int socket, struct asker *ret, struct error *err);
+void asker_free(struct asker *a);
+/* Is one of its cgroups, as it is now, below one with this in its name, and then with that? */
+bool asker_has_cgroup(const struct asker *a, const char *name, const char *below);
+bool asker_has_group(const struct asker *a, gid_t group);
+
+/* ---- owner.c --------------------------------------------------------------------------------- */
+
+/* The user of this name, as the host's name services know it, which can take as long as they do.
+ * 0, or -1: there is none, or it is root, who owns no job. */
+int owner_find(const char *name, uid_t *ret);
+
+/* ---- evidence-sources.c ---------------------------------------------------------------------- */
 
 /* All that is known of a job by a task of it. */
 struct task_evidence {

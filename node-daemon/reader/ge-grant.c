@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/reader/ge-grant.h"
+#include "node-daemon/reader/ge-spool.h"
 
 #include <string.h>
 

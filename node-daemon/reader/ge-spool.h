@@ -7,8 +7,11 @@
  * directory there are also files of the user's. */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
+#include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/reader/ge-config.h"
 
@@ -32,3 +35,28 @@ char *ge_spool_text(const struct conf *c, int dir, const char *name);
  * returns non-0: 1 then, else 0. At most 4096 entries are looked at. */
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),
                   int (*fn)(void *arg, int fd, const char *name), void *arg);
+
+/* ---- ge-grant.c: the grant that a slave task came with --------------------------------------- */
+
+/* The value of the first line of a task's `environment` that is a grant's. The execd writes lines
+ * NAME=VALUE, of which the user may choose any, so it is worth nothing before the signer has
+ * checked it; of one that is too long it is a part. 0, or -1: there is none. Pure. */
+int ge_grant_find(const char *environment, char ret[GRANT_TOKEN_MAX + 1]);
+
+/* ---- ge-hosts.c: hosts on which a job has slots of several queues ---------------------------- */
+
+/* The execd of such a host, where it is not the host of the job's script, knows of one queue's
+ * slots only. The pe_hostfile on the script's host has them all, a line for each: "HOST SLOTS QUEUE
+ * ...". */
+
+enum { GE_HOST_MAX = 64, GE_SLOTS_MAX = 1000000 };
+
+struct ge_host {
+    char name[GE_HOST_MAX];
+    uint32_t slots; /* of all its lines */
+    uint32_t lines;
+};
+
+/* The hosts of a pe_hostfile that have more than one line, *ret_n of them, sorted by name: a
+ * malloc'ed array (also of none), or NULL with errno; EINVAL: a line that is none. Pure. */
+struct ge_host *ge_hosts_of_several(const char *text, size_t *ret_n);

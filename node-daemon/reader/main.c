@@ -18,7 +18,7 @@
 #include "node-daemon/lib/start.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/lib/unlinger.h"
-#include "node-daemon/reader/demands.h"
+#include "node-daemon/reader/questions.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/reader/spool-watch.h"
 

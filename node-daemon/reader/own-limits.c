@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* own-limits.c - reading the limits of cgroups from a process's up to the root */
-#include "node-daemon/reader/own-limits.h"
+#include "node-daemon/reader/questions.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "node-daemon/reader/owner.h"
+#include "node-daemon/reader/evidence-sources.h"
 
 #include <pwd.h>
 #include <stddef.h>

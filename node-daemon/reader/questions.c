@@ -7,10 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/words.h"
-#include "node-daemon/reader/claims.h"
-#include "node-daemon/reader/ge-hosts.h"
 #include "node-daemon/reader/ge-spool.h"
-#include "node-daemon/reader/own-limits.h"
 
 struct question {
     const struct conf *conf;

@@ -4,7 +4,7 @@
  * A process gets all that it needs through one socket, before it begins and later: see lib/start.h.
  * Two processes talk by a pair of sockets. When one of them has died, the other gets the end of a
  * new pair, so each can be started again alone. */
-#include "node-daemon/supervisor/children.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,6 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "node-daemon/supervisor/rights.h"
 
 enum { DESCRIPTORS_CLOSED = 4096 };
 static const double PAUSE_FIRST_S = 0.05, PAUSE_LAST_S = 5, RUNS_WELL_S = 30;

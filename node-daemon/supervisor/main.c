@@ -25,8 +25,7 @@
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/ready.h"
 #include "node-daemon/supervisor/lock.h"
-#include "node-daemon/supervisor/resolver.h"
-#include "node-daemon/supervisor/rights.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 enum { CODE_FAILED = 1, CODE_RUNS_ALREADY = 4, END_S = 5, PRIORITY = -10 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* resolver.c - having the configuration read */
-#include "node-daemon/supervisor/resolver.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>

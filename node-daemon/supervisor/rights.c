@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rights.c - users and capabilities of the processes of mprund, by libcap-ng */
-#include "node-daemon/supervisor/rights.h"
+#include "node-daemon/supervisor/supervisor.h"
 
 #include <cap-ng.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* claims.c - claims under way */
-#include "node-daemon/watch/claims.h"
+#include "node-daemon/watch/quarantine-private.h"
 
 static struct claim *first_with(struct claims *c, uint64_t id)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* contain.c - where a process is, and putting it into its job's cgroup */
-#include "node-daemon/watch/contain.h"
+#include "node-daemon/watch/quarantine-private.h"
 
 #include <stdio.h>
 #include <string.h>

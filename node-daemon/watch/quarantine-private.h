@@ -4,9 +4,63 @@
 
 #include <dirent.h>
 
-#include "node-daemon/watch/claims.h"
-#include "node-daemon/watch/contain.h"
+#include "common/loop.h"
+#include "node-daemon/lib/ground.h"
+#include "node-daemon/lib/mover-protocol.h"
+#include "node-daemon/lib/watch-protocol.h"
+#include "node-daemon/watch/process.h"
 #include "node-daemon/watch/quarantine.h"
+
+/* ---- claims.c: processes whose job front is asked for ---------------------------------------- */
+
+/* There is room for so many only; who finds none is found again by a look at everything. */
+
+enum { CLAIMS_MAX = 128 };
+
+struct claim {
+    uint64_t id; /* 0: free */
+    struct process p;
+    struct reader_request what;
+    const char *how; /* it was found */
+    double since;
+    bool is_of_look;
+};
+
+struct claims {
+    struct claim of[CLAIMS_MAX];
+    size_t n;
+    uint64_t last;
+};
+
+/* A new one, which takes p. NULL: there is no room. */
+struct claim *claims_add(struct claims *c, const struct process *p,
+                         const struct reader_request *what, const char *how, bool is_of_look);
+struct claim *claims_find(struct claims *c, uint64_t id);
+/* Is this process claimed already? */
+bool claims_have(const struct claims *c, pid_t pid);
+/* A claim that nobody has answered for so many seconds. NULL: there is none. */
+struct claim *claims_old(struct claims *c, double seconds);
+void claims_end(struct claims *c, struct claim *one);
+void claims_clear(struct claims *c);
+
+/* ---- contain.c: where a process is, and putting it into its job's cgroup --------------------- */
+
+struct containment {
+    struct start *start; /* with the link to the mover */
+    struct ground ground;
+};
+
+/* The directory of the job that it is in: "" for none. 0, or -1: it has ended, or is in a cgroup
+ * mprun.* directly below the ground, where it stays. */
+int contain_where(const struct containment *c, const struct process *p, char dir[CGROUP_NAME_MAX]);
+/* Put it there. 0, or -1 with err; ESRCH: it has ended. */
+int contain_enter(const struct containment *c, const char *dir, const struct process *p,
+                  struct error *err);
+/* The same with what it has started, down to the last, but for who is in another job or in a step.
+ * How many those were. */
+size_t contain_below(const struct containment *c, const char *dir, pid_t top);
+
+/* ---- quarantine.c, look.c -------------------------------------------------------------------- */
 
 enum { DAEMONS = 8 };
 

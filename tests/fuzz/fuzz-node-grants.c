@@ -6,7 +6,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "node-daemon/reader/ge-hosts.h"
+#include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/reader/inquiry.h"
 #include "node-daemon/lib/share.h"
 #include "node-daemon/signer/token.h"

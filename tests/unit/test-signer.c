@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node-daemon/front/ask-signer.h"
+#include "node-daemon/front/grants.h"
 #include "node-daemon/lib/signer-protocol.h"
 #include "part-fixture.h"
 

@@ -27,7 +27,7 @@
 #include "containment/mprund-protocol.h"
 #include "node-daemon/lib/records.h"
 #include "node-daemon/lib/syscalls.h"
-#include "node-daemon/mover/identity.h"
+#include "node-daemon/mover/mover.h"
 
 /* ---- who is to be moved ---------------------------------------------------------------------- */
 

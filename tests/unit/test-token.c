@@ -16,8 +16,7 @@
 
 #include "common/cleanup.h"
 #include "node-daemon/front/grants.h"
-#include "node-daemon/reader/ge-grant.h"
-#include "node-daemon/reader/ge-hosts.h"
+#include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/signer/token.h"
 
 #define NOW INT64_C(1795219657)
