@@ -168,13 +168,12 @@ static int read_start(const char *hostname, struct preamble *ret)
     return -1;
 }
 
-/* One step's part of this host: fork into keeper and worker. Returns the exit code of each. name:
- * of both in messages. */
-static int run_keeper(struct preamble *start, const char *name, const char *hostname, mode_t mask,
-                      int end_fd)
+/* One step's part of this host: fork into keeper and worker. Returns the exit code of each. */
+static int run_keeper(struct preamble *start, const struct agent_child *child, const char *hostname,
+                      mode_t mask, int end_fd)
 {
     int pair[2];
-    log_open(name, start->flags & PREAMBLE_VERBOSE ? LOG_DEBUG : LOG_NOTE);
+    log_open(child->name, start->flags & PREAMBLE_VERBOSE ? LOG_DEBUG : LOG_NOTE);
     /* orphans of the worker come to the keeper, so it has to be a subreaper before there are any */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
@@ -189,9 +188,11 @@ static int run_keeper(struct preamble *start, const char *name, const char *host
     if (worker == 0) {
         cleanup_close(&end_fd);
         close(pair[0]);
-        return worker_run(keeper, pair[1], start, hostname);
+        return worker_run(keeper, pair[1], child->errands_fd, start, hostname);
     }
     close(pair[1]);
+    if (child->errands_fd >= 0)
+        close(child->errands_fd);
     explicit_bzero(start, sizeof(*start));
     detach_input_and_output();
     int code = keeper_run(worker, pair[0], hostname, mask);
@@ -203,7 +204,8 @@ static int run_keeper(struct preamble *start, const char *name, const char *host
 static int run_starter(void)
 {
     struct preamble start;
-    char hostname[256] = "this host", name[AGENT_STARTER_NAME] = "mpstarter";
+    struct agent_child child = {.name = "mpstarter", .errands_fd = -1};
+    char hostname[256] = "this host";
     uint8_t key[LINK_KEY];
     int end_fd = -1;
 
@@ -227,7 +229,7 @@ static int run_starter(void)
         return leader_wait(rest, end_fd);
     }
     if (is_agent) {
-        int code = agent_run(hostname, connected ? key : NULL, &start, name);
+        int code = agent_run(hostname, connected ? key : NULL, mask, &start, &child);
         if (code >= 0) {
             detach_input_and_output();
             dup2(STDIN_FILENO, STDERR_FILENO); /* it ends for the holder with the task */
@@ -239,7 +241,7 @@ static int run_starter(void)
         end_fd = -1;
         detach_input_and_output();
     }
-    return run_keeper(&start, name, hostname, mask, end_fd);
+    return run_keeper(&start, &child, hostname, mask, end_fd);
 }
 
 static int run_program(int argc, char **argv)

@@ -12,6 +12,7 @@ struct starter_services {
     const char *hostname;                 /* for messages; ranks see that of LAUNCH */
     pid_t keeper;
     int keeper_fd;
+    int agent_fd; /* to the job's agent, which starts errands in the keeper's place; -1: none */
     struct loop_defer *turn; /* of the host machine: scheduled when there is something to look at */
     struct uplink *up;
     struct step_end *end;

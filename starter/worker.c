@@ -161,12 +161,14 @@ static void free_parts(struct host *h)
     loop_destroy(h->with.loop);
 }
 
-int worker_run(pid_t keeper, int keeper_fd, struct preamble *start, const char *hostname)
+int worker_run(pid_t keeper, int keeper_fd, int agent_fd, struct preamble *start,
+               const char *hostname)
 {
     struct host h = {
         .with = {.hostname = hostname,
                  .keeper = keeper,
                  .keeper_fd = keeper_fd,
+                 .agent_fd = agent_fd,
                  .turn = &h.turn,
                  .up = &h.uplink,
                  .end = &h.end,

@@ -193,7 +193,10 @@ static void start_missing(struct starter *st)
         agents_cannot(st);
         st->agent = AGENT_NOT_USED;
     }
-    st->all->plan->adapter->retry(st->all->starting, (size_t)st->host->launch_index);
+    if (through_is_elsewhere(st))
+        through_start(st);
+    else
+        st->all->plan->adapter->retry(st->all->starting, (size_t)st->host->launch_index);
 }
 
 /* All at once: one start client may start them. */
@@ -387,7 +390,8 @@ static void hand_over(struct starter *st, int client_fd)
 {
     bool is_given = give(st, client_fd) && tell_to_fork(st);
     st->has_made_agent = is_given;
-    sweep_spare(st->all, st->client_pid);
+    if (st->client_pid)
+        sweep_spare(st->all, st->client_pid);
     st->client_pid = 0;
     client_stderr_hand_over(&st->said);
     start_channel_close(st); /* an agent that nobody has ends with it */
@@ -424,9 +428,10 @@ bool agents_has_come(const struct starter *st)
 static bool take_one(struct starter *st)
 {
     struct starters *s = st->all;
-    int client_fd;
+    int client_fd = -1;
     if (!agents_has_come(st) ||
-        !s->plan->adapter->hand_over(s->starting, (size_t)st->host->launch_index, &client_fd))
+        (!through_hand_over(st) &&
+         !s->plan->adapter->hand_over(s->starting, (size_t)st->host->launch_index, &client_fd)))
         return false;
     hand_over(st, client_fd);
     cleanup_close(&client_fd);
@@ -490,7 +495,7 @@ void agents_begin(struct agents *a)
 {
     struct starters *s = a->starters;
     char name[HOLDER_DATA_MAX];
-    if (s->starts_through || s->plan->transport == TRANSPORT_STDIO || !s->plan->adapter->hand_over)
+    if (s->plan->transport == TRANSPORT_STDIO || !s->plan->adapter->hand_over)
         return;
     for (size_t i = 0; i < s->plan->nused; i++)
         if (name_agent(&s->of[i], name, sizeof(name)) > 0)

@@ -4,7 +4,9 @@
  * One client of the manager takes its time, and so many are on their way at once (start-many.h); of
  * many hosts mprun starts the first level, and each of these, when it has said HELLO, those below
  * it: an errand whose words are the adapter's. The client's output and status come back as news,
- * and are what they would be if mprun had started it. What cannot be started so, mprun starts. */
+ * and are what they would be if mprun had started it. What cannot be started so, mprun starts.
+ * What becomes the job's agent connects to mprun; its client is then the host's above, whose agent
+ * ends behind it. */
 #include <string.h>
 
 #include "common/log.h"
@@ -94,7 +96,8 @@ static int send(const struct starter *from, struct starter *st)
     Mprun__Errand m = MPRUN__ERRAND__INIT;
     m.id = st->host->launch_index;
     m.n_argv = s->plan->adapter->remote_command(s->starting, (size_t)st->host->launch_index, words);
-    int n = m.n_argv ? start_preamble(st, 0, packed, &e) : -1;
+    uint32_t more_flags = st->agent == AGENT_MISSING ? PREAMBLE_AGENT : 0;
+    int n = m.n_argv ? start_preamble(st, more_flags, packed, &e) : -1;
     if (n < 0)
         return -1;
     for (size_t i = 0; i < m.n_argv; i++)
@@ -119,18 +122,37 @@ static void start(const struct starter *from, struct starter *st)
     client_stderr_open(&st->said, st->all->step.loop, st->host, st->all->step.failures, -1);
 }
 
+/* Not before it is known whether the job has an agent there. */
+static bool is_to_be_started(const struct starter *st)
+{
+    return st->host->state == AGENT_WAITING && !st->is_direct && !agents_start_it(st) &&
+           !verdict_is_ending(st->all->step.verdict);
+}
+
 void through_reported(struct starter *st)
 {
     struct starters *s = st->all;
     uint32_t self = st->host->launch_index, nhosts = (uint32_t)s->plan->nused;
     uint32_t first = tree_first_child(self, s->plan->fanout, nhosts);
-    if (!s->starts_through || verdict_is_ending(s->step.verdict))
-        return;
-    for (uint32_t i = 0; i < tree_children(self, s->plan->fanout, nhosts); i++) {
-        struct starter *below = &s->of[first + i];
-        if (below->host->state == AGENT_WAITING && !below->is_direct)
-            start(st, below);
-    }
+    for (uint32_t i = 0; s->starts_through && i < tree_children(self, s->plan->fanout, nhosts); i++)
+        if (is_to_be_started(&s->of[first + i]))
+            start(st, &s->of[first + i]);
+}
+
+void through_start(struct starter *st)
+{
+    const struct host *above = host_above(st->host);
+    if (above->failed || above->state >= AGENT_REPORTED)
+        starter_retry(st);
+    else if (above->state >= AGENT_CONNECTED && is_to_be_started(st))
+        start(starter_of(st->all, above), st);
+}
+
+bool through_hand_over(struct starter *st)
+{
+    bool has = st->started_by;
+    st->started_by = NULL;
+    return has;
 }
 
 /* mprun itself now starts the hosts that nobody has started yet; after a cancel the adapter says

@@ -245,8 +245,10 @@ void starter_client_unknown(struct starter *st)
 {
     starter_client_ends(st);
     st->worker_over = true;
-    if (st->host->state < AGENT_CLEANED)
+    if (st->host->state < AGENT_CLEANED) {
+        agents_cannot(st);
         host_mark_failed(st->host);
+    }
     settle(st);
     loop_defer_schedule(st->all->step.turn);
 }

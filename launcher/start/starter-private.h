@@ -169,7 +169,12 @@ void room_end(struct starters *s); /* no host waits any more */
 
 void through_begin(struct starters *s);
 bool through_is_elsewhere(const struct starter *st); /* mprun is not to start it now */
-void through_reported(struct starter *st);           /* it has its starter */
+/* Starts a host that is elsewhere, if the host above has its starter; else that does it later. */
+void through_start(struct starter *st);
+/* The job has the agent that the host above has started; nothing more is heard of its errand.
+ * False: the host above has not started it. */
+bool through_hand_over(struct starter *st);
+void through_reported(struct starter *st); /* it has its starter */
 void through_host_gone(struct starters *s, const struct host *h);
 void through_end(struct starters *s); /* mprun starts the rest */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,12 +23,14 @@
 #include "common/proc.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
+#include "starter/errands/errand-processes.h"
 #include "starter/keeper/keeper.h"
 #include "starter/tunables.h"
 
 struct started {
     pid_t pid; /* the starter's keeper */
     uint32_t number;
+    int errands_fd; /* by which its worker asks for errands; -1: there are none */
 };
 
 struct agent {
@@ -40,8 +43,12 @@ struct agent {
     double heard;       /* loop_now() of the last word of the holder */
     bool is_ending;     /* nothing more is started */
     struct started *all;
+    struct pollfd *polled; /* FIRST, and one of each of these */
     size_t n;
+    struct errand_processes errands;
 };
+
+enum { SIGNALS, CHANNEL, FIRST };
 
 static void tell_ended(uint32_t number, int status)
 {
@@ -73,19 +80,50 @@ static void kill_orphans(void)
         await_orphans();
 }
 
+static void worker_ended(struct agent *a, struct started *s)
+{
+    if (s->errands_fd < 0)
+        return;
+    errand_processes_tell_nobody(&a->errands, s->errands_fd);
+    close(take_fd(&s->errands_fd));
+}
+
+static void starter_ended(struct agent *a, size_t i, int status)
+{
+    worker_ended(a, &a->all[i]);
+    tell_ended(a->all[i].number, status);
+    a->all[i] = a->all[--a->n];
+}
+
 static void reap(struct agent *a)
 {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        size_t i = 0;
         a->is_ending |= pid == a->anchor;
-        for (size_t i = 0; i < a->n; i++)
-            if (a->all[i].pid == pid) {
-                tell_ended(a->all[i].number, status);
-                a->all[i] = a->all[--a->n];
-                break;
-            }
+        errand_process_ended(&a->errands, pid, status);
+        while (i < a->n && a->all[i].pid != pid)
+            i++;
+        if (i < a->n)
+            starter_ended(a, i, status);
     }
+}
+
+/* What workers ask for: start clients of hosts below this one, whose agents outlive the step. */
+static void take_errands(struct agent *a, struct started *s)
+{
+    char packet[KEEPER_PACKET + 1];
+    int fds[KEEPER_FDS];
+    ssize_t n;
+    while ((n = keeper_receive(s->errands_fd, packet, fds)) > 0) {
+        if (packet[0] == KEEPER_ERRAND)
+            errand_process_start(&a->errands, packet + 1, (size_t)n - 1, fds, s->errands_fd);
+        for (int i = 0; i < KEEPER_FDS; i++)
+            cleanup_close(&fds[i]);
+    }
+    if (n == 0)
+        worker_ended(a, s);
 }
 
 static void pass_on(struct agent *a)
@@ -117,32 +155,49 @@ static pid_t drop_anchor(void)
     _exit(0);
 }
 
-/* In the child: true. */
-static bool start(struct agent *a, uint32_t number)
+/* What of the agent the starter need not have. */
+static void become_starter(struct agent *a)
 {
+    prctl(PR_SET_NAME, "mpstarter");
+    setpgid(0, a->group);
+    close(a->signal_fd);
+    for (size_t i = 0; i < a->n; i++)
+        cleanup_close(&a->all[i].errands_fd);
+    errand_processes_close(&a->errands);
+    free(a->all);
+    free(a->polled);
+}
+
+/* In the child: true, and *ret_errands_fd is its own. */
+static bool start(struct agent *a, uint32_t number, int *ret_errands_fd)
+{
+    int pair[2] = {-1, -1};
     a->all = must(reallocarray(a->all, a->n + 1, sizeof(*a->all)));
-    pid_t agent = getpid(), pid = fork();
+    a->polled = must(reallocarray(a->polled, FIRST + a->n + 1, sizeof(*a->polled)));
+    int rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+    pid_t agent = getpid(), pid = rc < 0 ? -1 : fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != agent)
             _exit(EXIT_CODE_MPRUN);
-        setpgid(0, a->group);
-        prctl(PR_SET_NAME, "mpstarter");
-        close(a->signal_fd);
-        free(a->all);
+        become_starter(a);
+        cleanup_close(&pair[0]);
+        *ret_errands_fd = pair[1];
         return true;
     }
     if (pid < 0) {
-        log_error("on %s: fork: %s", a->hostname, strerror(errno));
+        log_error("on %s: %s: %s", a->hostname, rc < 0 ? "make a socket" : "fork", strerror(errno));
         tell_ended(number, W_EXITCODE(EXIT_CODE_MPRUN, 0));
+        cleanup_close(&pair[0]);
     } else {
-        a->all[a->n++] = (struct started){.pid = pid, .number = number};
+        a->all[a->n++] = (struct started){.pid = pid, .number = number, .errands_fd = pair[0]};
     }
+    cleanup_close(&pair[1]);
     return false;
 }
 
 /* In a child that is to be the starter of *ret: true. */
-static bool take_start(struct agent *a, struct preamble *ret, char ret_name[AGENT_STARTER_NAME])
+static bool take_start(struct agent *a, struct preamble *ret, struct agent_child *ret_child)
 {
     struct error e = {0};
     uint32_t number;
@@ -154,12 +209,12 @@ static bool take_start(struct agent *a, struct preamble *ret, char ret_name[AGEN
         if (a->last)               /* a job of one step does without */
             topology_look();
         a->last = number;
-        is_child = start(a, number);
+        is_child = start(a, number, &ret_child->errands_fd);
     }
     if (a->is_ending && e.code)
         log_error("on %s: %s", a->hostname, e.text);
     if (is_child)
-        agent_starter_name(number, ret_name);
+        agent_starter_name(number, ret_child->name);
     else
         explicit_bzero(ret, sizeof(*ret));
     return is_child;
@@ -182,11 +237,34 @@ int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key
     return 1;
 }
 
-int agent_run(const char *hostname, const uint8_t *key, struct preamble *ret,
-              char ret_name[AGENT_STARTER_NAME])
+static void await_events(struct agent *a)
+{
+    struct pollfd *p = a->polled;
+    p[SIGNALS] = (struct pollfd){.fd = a->signal_fd, .events = POLLIN};
+    p[CHANNEL] = (struct pollfd){.fd = a->is_ending ? -1 : STDIN_FILENO, .events = POLLIN};
+    for (size_t i = 0; i < a->n; i++)
+        p[FIRST + i] = (struct pollfd){.fd = a->all[i].errands_fd, .events = POLLIN};
+    if (poll(p, FIRST + a->n, AGENT_SILENCE_SECONDS * 1000) < 0)
+        memset(p, 0, (FIRST + a->n) * sizeof(*p));
+}
+
+/* A holder that was suspended may speak again. */
+static bool is_needed(const struct agent *a)
+{
+    return a->n > 0 || a->errands.n > 0 ||
+           !(a->is_ending || loop_now() - a->heard >= AGENT_SILENCE_SECONDS);
+}
+
+int agent_run(const char *hostname, const uint8_t *key, mode_t mask, struct preamble *ret,
+              struct agent_child *ret_child)
 {
     static const int taken[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-    struct agent a = {.hostname = hostname, .key = key, .group = getpgrp(), .heard = loop_now()};
+    struct agent a = {.hostname = hostname,
+                      .key = key,
+                      .group = getpgrp(),
+                      .heard = loop_now(),
+                      .polled = must(calloc(FIRST, sizeof(*a.polled))),
+                      .errands.umask = (int)mask};
     sigset_t set;
     prctl(PR_SET_NAME, "mprun-agent");
     sigemptyset(&set);
@@ -198,22 +276,22 @@ int agent_run(const char *hostname, const uint8_t *key, struct preamble *ret,
     a.anchor = drop_anchor();
     keeper_leave_group();
     a.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    struct pollfd p[2] = {{.fd = a.signal_fd, .events = POLLIN},
-                          {.fd = STDIN_FILENO, .events = POLLIN}};
-    /* a holder that was suspended may speak again */
-    while (a.n > 0 || !(a.is_ending || loop_now() - a.heard >= AGENT_SILENCE_SECONDS)) {
-        if (poll(p, 2, AGENT_SILENCE_SECONDS * 1000) < 0 && errno != EINTR)
-            break;
-        if (p[0].revents)
+    while (is_needed(&a)) {
+        await_events(&a);
+        for (size_t i = 0; i < a.n; i++)
+            if (a.polled[FIRST + i].revents)
+                take_errands(&a, &a.all[i]);
+        if (a.polled[SIGNALS].revents)
             pass_on(&a);
+        bool has_start = a.polled[CHANNEL].revents;
         reap(&a);
-        if (p[1].revents && !a.is_ending && take_start(&a, ret, ret_name))
+        if (has_start && !a.is_ending && take_start(&a, ret, ret_child))
             return -1;
-        p[1].fd = a.is_ending ? -1 : STDIN_FILENO;
     }
     if (a.anchor > 0)
         kill(a.anchor, SIGKILL);
     kill_orphans();
     free(a.all);
+    free(a.polled);
     return EXIT_CODE_OK;
 }

@@ -7,14 +7,22 @@
  * job's second step on starters find the machine's topology in memory. */
 #pragma once
 
+#include <sys/types.h>
+
 #include "wire/start-channel/agent-channel.h"
 
 /* Makes the agent's channel what the preamble, whose key it wipes, says. 1 with its key; 0: it is
  * the start channel; -1: it cannot be made, and the agent has said why. hostname: for messages. */
 int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key[LINK_KEY]);
 
+/* A child that the agent has forked, which is to be a starter. */
+struct agent_child {
+    char name[AGENT_STARTER_NAME]; /* that its processes have in messages */
+    int errands_fd; /* to the agent, which starts what its worker asks for as a keeper does
+                       (errand-processes.h), and outlives the step; -1: there is none */
+};
+
 /* The agent's whole life. Returns its exit code; -1 in a child that it has forked to be the starter
- * of the step in *ret, with the name that it has in messages. key: of the channel; NULL: it has
- * none. */
-int agent_run(const char *hostname, const uint8_t *key, struct preamble *ret,
-              char ret_name[AGENT_STARTER_NAME]);
+ * of the step in *ret. key: of the channel; NULL: it has none. mask: the umask of errands. */
+int agent_run(const char *hostname, const uint8_t *key, mode_t mask, struct preamble *ret,
+              struct agent_child *ret_child);

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,7 +29,10 @@
 #include "wire/start-channel/agent-channel.h"
 #include "wire/start-channel/holder-socket.h"
 
-enum { WORDS_MAX = 1024 };
+enum {
+    WORDS_MAX = 1024,   /* bytes of a line */
+    WAITING_MAX = 4096, /* messages for an mprun that reads none: it is taken for gone */
+};
 
 /* Slots that a step takes. */
 struct need {
@@ -36,9 +40,17 @@ struct need {
     uint32_t number, n, of;
 };
 
+/* A message that an mprun has no room for now. */
+struct waiting {
+    struct waiting *next;
+    struct holder_message message;
+};
+
 struct asker { /* an mprun */
     struct asker *next;
     int fd;
+    struct waiting *waiting, **last; /* in order; last: where the next one goes */
+    size_t nwaiting;
     bool is_over; /* its step is; it waits for BYE */
     bool is_gone;
     struct need *needs;
@@ -106,14 +118,51 @@ struct holder {
     double alive, needed; /* loop_now(): when agents were told so, and when somebody needed it */
 };
 
+/* A socket takes the messages of some 250 hosts at once. */
+static void keep_message(struct asker *a, const struct holder_message *m)
+{
+    struct waiting *w = must(malloc(offsetof(struct waiting, message.data) + m->size));
+    w->next = NULL;
+    memcpy(&w->message, m, offsetof(struct holder_message, data) + m->size);
+    *a->last = w;
+    a->last = &w->next;
+    a->is_gone = ++a->nwaiting > WAITING_MAX;
+}
+
+static void forget_first(struct asker *a)
+{
+    struct waiting *w = a->waiting;
+    a->waiting = w->next;
+    if (!a->waiting)
+        a->last = &a->waiting;
+    a->nwaiting--;
+    free(w);
+}
+
+static bool send_message(struct asker *a, const struct holder_message *m)
+{
+    if (holder_send(a->fd, m, NULL) == 0)
+        return true;
+    a->is_gone = errno != EAGAIN;
+    return false;
+}
+
 static void tell(struct asker *a, enum holder_what what, uint32_t host, int value, const void *data,
                  size_t n)
 {
     struct holder_message m = {.what = what, .host = host, .value = value, .size = (uint32_t)n};
+    if (!a || a->is_gone)
+        return;
     if (n)
         memcpy(m.data, data, n);
-    if (a && !a->is_gone && holder_send(a->fd, &m, NULL) < 0)
-        a->is_gone = true; /* it reads nothing more */
+    if (a->waiting || (!send_message(a, &m) && !a->is_gone))
+        keep_message(a, &m);
+}
+
+static void tell_waiting(struct asker *a)
+{
+    while (a->waiting && !a->is_gone && send_message(a, &a->waiting->message))
+        forget_first(a);
 }
 
 /* ---- agents ---------------------------------------------------------------------------------- */
@@ -416,7 +465,7 @@ static void take_asker(struct holder *h, int listen_fd)
     if (fd < 0)
         return;
     struct asker *a = must(malloc(sizeof(*a)));
-    *a = (struct asker){.next = h->askers, .fd = fd};
+    *a = (struct asker){.next = h->askers, .fd = fd, .last = &a->waiting};
     h->askers = a;
 }
 
@@ -446,6 +495,8 @@ static void remove_gone(struct holder *h)
             *at = a->next;
             forget_asker(h, a);
             close(a->fd);
+            while (a->waiting)
+                forget_first(a);
             free(a->needs);
             free(a);
         } else
@@ -519,13 +570,13 @@ static void give_slots(struct holder *h)
 
 enum { LISTENER, JOB, FIRST };
 
-static void add_fd(struct polled *p, int fd)
+static void add_fd(struct polled *p, int fd, short events)
 {
     if (p->n == p->room) {
         p->room = 2 * p->room + 8;
         p->all = must(reallocarray(p->all, p->room, sizeof(*p->all)));
     }
-    p->all[p->n++] = (struct pollfd){.fd = fd, .events = POLLIN};
+    p->all[p->n++] = (struct pollfd){.fd = fd, .events = events};
 }
 
 /* No step has an agent, or may have one. */
@@ -565,9 +616,9 @@ static void let_go(struct holder *h)
     if (!h->agents && h->clients) /* as a rule they end with their agents */
         return;
     for (struct asker *a = h->askers; a; a = a->next)
-        if (a->is_over) {
+        if (a->is_over && !a->waiting) {
             tell(a, HOLDER_BYE, 0, stay, NULL, 0);
-            a->is_gone = true;
+            a->is_gone |= !a->waiting;
         }
 }
 
@@ -615,16 +666,16 @@ static bool wait_and_serve(struct holder *h, int job_fd)
 {
     struct polled *polled = &h->polled;
     polled->n = 0;
-    add_fd(polled, STDIN_FILENO); /* LISTENER, JOB */
-    add_fd(polled, h->keep != 0 ? job_fd : -1);
+    add_fd(polled, STDIN_FILENO, POLLIN); /* LISTENER, JOB */
+    add_fd(polled, h->keep != 0 ? job_fd : -1, POLLIN);
     for (struct asker *a = h->askers; a; a = a->next)
-        add_fd(polled, a->fd);
+        add_fd(polled, a->fd, a->waiting ? POLLIN | POLLOUT : POLLIN);
     for (struct agent *a = h->agents; a; a = a->next) {
-        add_fd(polled, a->out.fd);
-        add_fd(polled, a->err.fd);
+        add_fd(polled, a->out.fd, POLLIN);
+        add_fd(polled, a->err.fd, POLLIN);
     }
     for (struct client *c = h->clients; c; c = c->next)
-        add_fd(polled, c->says.fd);
+        add_fd(polled, c->says.fd, POLLIN);
     const struct pollfd *p = polled->all;
     int rc = poll(polled->all, polled->n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
     wake_clients(h);
@@ -635,8 +686,10 @@ static bool wait_and_serve(struct holder *h, int job_fd)
     struct agent *agents = h->agents; /* what comes now is not among those that were looked at */
     struct client *clients = h->clients;
     for (struct asker *a = h->askers; a; a = a->next, n++)
-        if (p[n].revents)
+        if (p[n].revents) {
+            tell_waiting(a);
             asker_says(h, a);
+        }
     for (struct agent *a = agents; a; a = a->next, n += 2) {
         if (p[n + 1].revents && a->err.fd >= 0) /* the reason comes before the end */
             if (!lines_read(&a->err, a))

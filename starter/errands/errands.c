@@ -16,7 +16,7 @@
 #include "common/must.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
-#include "starter/errands/keeper-errands.h"
+#include "starter/errands/errand-processes.h"
 #include "starter/keeper/keeper.h"
 #include "starter/links/uplink.h"
 #include "starter/services.h"
@@ -169,9 +169,9 @@ static int watch_output(struct errand *e)
     return fd_set_nonblock(e->out_fd, 1);
 }
 
-/* ---- asking the keeper ----------------------------------------------------------------------- */
+/* ---- asking the keeper or the agent ---------------------------------------------------------- */
 
-/* Words as the keeper takes them. -1: too long, or no words. */
+/* Words as these take them. -1: too long, or no words. */
 static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -185,7 +185,13 @@ static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, siz
     return 0;
 }
 
-static int ask_keeper(struct errand *e, const Mprun__Errand *m)
+/* An agent outlives the step, and so may what it starts. */
+static int parent_fd(const struct errands *all)
+{
+    return all->services->agent_fd >= 0 ? all->services->agent_fd : all->services->keeper_fd;
+}
+
+static int ask_parent(struct errand *e, const Mprun__Errand *m)
 {
     struct errand_request q = {.id = m->id};
     char packet[KEEPER_PACKET] = {KEEPER_ERRAND}, *words = packet + 1 + sizeof(q);
@@ -202,7 +208,7 @@ static int ask_keeper(struct errand *e, const Mprun__Errand *m)
     if (rc == 0)
         rc = watch_output(e);
     if (rc == 0)
-        rc = keeper_send(e->all->services->keeper_fd, packet, 1 + sizeof(q) + n,
+        rc = keeper_send(parent_fd(e->all), packet, 1 + sizeof(q) + n,
                          (int[]){in[0], out[1], out[0]}, 3);
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);
@@ -223,14 +229,19 @@ static struct errand *errand_create(struct errands *all, const Mprun__Errand *m)
     return e;
 }
 
+static void agent_readable(void *arg, int fd, unsigned events);
+
 static void take(struct errands *all, const Mprun__Errand *m)
 {
-    if (all->services->end->has_begun || all->has_no_keeper) {
+    if (all->services->agent_fd >= 0 && !all->agent_io)
+        all->agent_io = must(loop_io_create(all->services->loop, all->services->agent_fd, LOOP_READ,
+                                            agent_readable, all));
+    if (all->services->end->has_begun || all->has_no_parent) {
         refuse(all, m->id, "its part of the step is ending");
         return;
     }
     struct errand *e = errand_create(all, m);
-    if (ask_keeper(e, m) < 0) {
+    if (ask_parent(e, m) < 0) {
         refuse(all, m->id, strerror(errno));
         errand_free(e);
         return;
@@ -249,14 +260,15 @@ int errands_take(struct errands *all, Mprun__Errand *m)
     return is_too_much ? -1 : 0;
 }
 
-/* ---- what the keeper answers ----------------------------------------------------------------- */
+/* ---- what they answer ------------------------------------------------------------------------ */
 
-/* It waits for its input, so until then nothing has come from it: it can be taken out of the step's
- * cgroups, which it outlives. One that cannot be taken out gets none and ends by that; until it
- * has, there is not to be another. */
+/* It waits for its input, so until then nothing has come from it: a keeper's can be taken out of
+ * the step's cgroups, which it outlives. One that cannot be taken out gets none and ends by that;
+ * until it has, there is not to be another. */
 static void has_pid(struct errand *e, pid_t pid)
 {
-    struct cgroup_tree *tree = e->all->services->containment->tree;
+    const struct starter_services *with = e->all->services;
+    struct cgroup_tree *tree = with->agent_fd < 0 ? with->containment->tree : NULL;
     struct error err;
     if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
         e->refused = must(strdup(err.text));
@@ -299,21 +311,36 @@ static void answered(struct errands *all, const struct errand_reply *r)
     over(e, r);
 }
 
-bool errands_keeper_readable(struct errands *all)
+/* False: the other side has gone. */
+static bool take_replies(struct errands *all, int fd)
 {
     struct errand_reply r;
     ssize_t n;
     do {
-        n = recv(all->services->keeper_fd, &r, sizeof(r), MSG_DONTWAIT);
+        n = recv(fd, &r, sizeof(r), MSG_DONTWAIT);
         if (n == (ssize_t)sizeof(r))
             answered(all, &r);
     } while (n == (ssize_t)sizeof(r) || (n < 0 && errno == EINTR));
-    all->has_no_keeper = n >= 0 || errno != EAGAIN;
-    return !all->has_no_keeper;
+    return n < 0 && errno == EAGAIN;
+}
+
+bool errands_keeper_readable(struct errands *all)
+{
+    all->has_no_parent = !take_replies(all, all->services->keeper_fd);
+    return !all->has_no_parent;
+}
+
+static void agent_readable(void *arg, int fd, unsigned events)
+{
+    struct errands *all = arg;
+    all->has_no_parent = !take_replies(all, fd);
+    if (all->has_no_parent)
+        loop_io_destroy(take_ptr(all->agent_io));
 }
 
 void errands_close(struct errands *all)
 {
+    loop_io_destroy(take_ptr(all->agent_io));
     while (all->first) {
         struct errand *e = all->first;
         all->first = e->next;

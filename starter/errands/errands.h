@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errands.h - programs that mprun has this host start beside its ranks (ERRAND in wire/mprun.proto)
  *
- * The keeper has them as its children (keeper-errands.h); the worker gives them their input and
- * tells mprun what they say and how they end, as long as it lives. */
+ * The keeper or the job's agent has them as its children (errand-processes.h); the worker gives
+ * them their input and tells mprun what they say and how they end, as long as it lives. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "wire/mprun.pb-c.h"
 
+struct loop_io;
 struct starter_services;
 
 struct errands { /* private to errands.c */
     const struct starter_services *services;
     struct errand *first;
-    bool has_no_keeper;
+    struct loop_io *agent_io; /* NULL: nothing was asked of an agent */
+    bool has_no_parent;       /* the keeper, or the agent, has gone */
 };
 
 void errands_close(struct errands *all); /* all zero is fine */

@@ -26,7 +26,7 @@
 #include "containment/step/orphans.h"
 #include "model/rank-end.h"
 #include "starter/binding/core-ledger.h"
-#include "starter/errands/keeper-errands.h"
+#include "starter/errands/errand-processes.h"
 #include "starter/tunables.h"
 
 enum { THINGS = 64 }; /* cgroups, and directories, that the keeper remembers at most */
@@ -38,7 +38,7 @@ struct keeper {
     int fd;          /* to the worker; -1: it has ended */
     int cores_fd;    /* core-ledger.h; -1: none are taken */
     const char *host;
-    struct keeper_errands errands;
+    struct errand_processes errands;
     struct oom_kills oom_kills; /* as the worker has begun to count them, before there are ranks */
     char *cgroups[THINGS], *directories[THINGS];
     size_t ncgroups, ndirectories;
@@ -75,7 +75,8 @@ static void take_message(struct keeper *k, const char *text, size_t n, enum keep
         forget(k->directories, &k->ndirectories);
         break;
     case KEEPER_ERRAND:
-        keeper_errand_start(&k->errands, text, n, fds, k->worker, k->fd);
+        if (k->worker > 0) /* else there is nobody to tell */
+            errand_process_start(&k->errands, text, n, fds, k->fd);
         break;
     case KEEPER_OOM_KILLS:
         if (n == sizeof(k->oom_kills))
@@ -88,38 +89,20 @@ static void take_message(struct keeper *k, const char *text, size_t n, enum keep
     }
 }
 
-/* The descriptors that came with a packet. */
-static void take_fds(struct msghdr *m, int fds[KEEPER_FDS])
-{
-    struct cmsghdr *c = CMSG_FIRSTHDR(m);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len <= CMSG_LEN(KEEPER_FDS * sizeof(int)))
-        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-}
-
 /* Take all packets that wait. false: end of file. */
 static bool take_messages(struct keeper *k)
 {
     char packet[KEEPER_PACKET + 1];
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_FDS * sizeof(int))];
-    for (;;) {
-        int fds[KEEPER_FDS] = {-1, -1, -1};
-        struct iovec v = {packet, KEEPER_PACKET};
-        struct msghdr m = {.msg_iov = &v,
-                           .msg_iovlen = 1,
-                           .msg_control = control,
-                           .msg_controllen = sizeof(control)};
-        ssize_t n = k->fd < 0 ? 0 : recvmsg(k->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n != 0;
-        take_fds(&m, fds);
-        packet[n] = 0;
+    int fds[KEEPER_FDS];
+    ssize_t n;
+    if (k->fd < 0)
+        return false;
+    while ((n = keeper_receive(k->fd, packet, fds)) > 0) {
         take_message(k, packet + 1, (size_t)n - 1, (enum keeper_message)packet[0], fds);
         for (int i = 0; i < KEEPER_FDS; i++)
             cleanup_close(&fds[i]);
     }
+    return n != 0;
 }
 
 /* Kill all children but the worker and errands; the children of what dies come to the keeper.
@@ -130,7 +113,7 @@ static int kill_once(const struct keeper *k)
     int n = proc_children(getpid(), &children), killed = 0;
     for (int i = 0; i < n; i++)
         if (children[i] > 1 && children[i] != k->worker &&
-            !keeper_errands_has(&k->errands, children[i])) {
+            !errand_processes_have(&k->errands, children[i])) {
             kill(children[i], SIGKILL);
             killed++;
         }
@@ -148,7 +131,7 @@ static void reap(struct keeper *k)
             k->worker = 0;
             k->status = status;
         } else {
-            keeper_errand_ended(&k->errands, pid, status, k->fd);
+            errand_process_ended(&k->errands, pid, status);
         }
     }
 }
@@ -199,6 +182,7 @@ static int worker_ended(struct keeper *k, pid_t worker)
 {
     int status = k->status;
     take_messages(k);
+    errand_processes_tell_nobody(&k->errands, k->fd);
     k->fd = -1;
     if (WIFEXITED(status) && k->ncgroups == 0 && k->ndirectories == 0) {
         kill_children(k);
@@ -290,8 +274,7 @@ int keeper_run(pid_t worker, int fd, const char *host, mode_t mask)
     return code;
 }
 
-/* ---- the worker's side
- * --------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------------------------- */
 
 static void tell(int fd, enum keeper_message what, const void *data, size_t n)
 {
@@ -328,4 +311,32 @@ int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfd
     c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
     memcpy(CMSG_DATA(c), fds, nfds * sizeof(int));
     return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
+}
+
+/* The descriptors that came with a packet. */
+static void take_fds(struct msghdr *m, int fds[KEEPER_FDS])
+{
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    for (int i = 0; i < KEEPER_FDS; i++)
+        fds[i] = -1;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len <= CMSG_LEN(KEEPER_FDS * sizeof(int)))
+        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+}
+
+ssize_t keeper_receive(int fd, char packet[KEEPER_PACKET + 1], int fds[KEEPER_FDS])
+{
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(KEEPER_FDS * sizeof(int))];
+    struct iovec v = {packet, KEEPER_PACKET};
+    struct msghdr m = {
+        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    ssize_t n;
+    do
+        n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return n;
+    take_fds(&m, fds);
+    packet[n] = 0;
+    return n;
 }

@@ -13,6 +13,7 @@ setup() {
     cat >sge/qrsh <<'EOF'
 #!/bin/bash
 if [ -f "$SGE_ROOT/does.$3" ]; then . "$SGE_ROOT/does.$3"; fi
+echo $$ >"$SGE_ROOT/pid.$3" # the agent's, in the end
 exec 9>"$SGE_ROOT/task.$3"
 flock -n 9 || { echo "error: execution daemon on host \"$3\" didn't accept task" >&2; exit 1; }
 exec "$4"
@@ -99,10 +100,51 @@ begun_of_192() {
 }
 
 @test "one that has no room is started by mprun itself, when there is some" {
-    echo 'if ! [ -e "$SGE_ROOT/tried" ]; then touch "$SGE_ROOT/tried"; echo "$3 didn'"'"'t accept task" >&2; exit 1; fi' >sge/does.h6
+    # twice: the first time mprun asks an agent of the job to make room
+    echo 'if ! [ -e "$SGE_ROOT/tried2" ]; then mv "$SGE_ROOT/tried" "$SGE_ROOT/tried2" || touch "$SGE_ROOT/tried"
+        echo "$3 didn'"'"'t accept task" >&2; exit 1; fi' >sge/does.h6
     run -0 --separate-stderr tree sh -c 'echo $MPRUN_RANK'
     [ "$(wc -l <<<"$output")" = 10 ]
     [[ $stderr == *"host h6: gridengine has no room"*"this is tried again"* ]]
+}
+
+waits_for() { echo "echo >>began.$1; until [ -e go.$1 ]; do sleep .05; done; echo $1 \$MPRUN_RANK"; }
+all_began() { [ "$(wc -l <"began.$1")" = 10 ]; }
+forked_by() { grep -c "agent there forks the starter" "$1"; }
+@test "agents that agents have started: the next step has its starters from them, and outlives the first" {
+    tree sh -c "$(waits_for one)" >one 2>one.err &
+    local one=$! two
+    wait_until 20 all_began one
+    tree -v sh -c "$(waits_for two)" >two 2>two.err &
+    two=$!
+    wait_until 20 all_began two
+    [ "$(forked_by two.err)" = 10 ]
+    [ -z "$(started_from "$(<two.err)")" ]
+    touch go.one && wait $one
+    touch go.two && wait $two
+    [ "$(sort one | tr '\n' ' ')" = "one 0 one 1 one 2 one 3 one 4 one 5 one 6 one 7 one 8 one 9 " ]
+    [ "$(sort two | tr '\n' ' ')" = "two 0 two 1 two 2 two 3 two 4 two 5 two 6 two 7 two 8 two 9 " ]
+    no_leftovers 20
+}
+
+@test "kill -9 of an agent that has started others: its step ends, and the next one uses those that are left" {
+    tree -v sh -c "$(waits_for one)" >one 2>one.err &
+    local one=$!
+    wait_until 20 all_began one
+    # without a second step the agents would end with the first
+    mprun -n 1 --host h1 sh -c "$(waits_for two)" >two 2>two.err &
+    local two=$! code=0
+    wait_until 20 test -e began.two
+    kill -9 "$(cat sge/pid.h0)"
+    wait $one || code=$?
+    [ $code != 0 ]
+    grep "host h0: " one.err
+    run -0 --separate-stderr tree -v sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [ "$(forked_by <(echo "$stderr"))" = 9 ]
+    [ -z "$(started_from "$stderr")" ]
+    touch go.two && wait $two
+    no_leftovers 20
 }
 
 # bats test_tags=long

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test-keeper-errands.c - what the keeper starts for the worker: words, descriptors, answers */
-#include "starter/errands/keeper-errands.h"
+/* test-errand-processes.c - what the keeper starts for the worker: words, descriptors, answers */
+#include "starter/errands/errand-processes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,12 +19,12 @@
 #include "wire/messages/errand.h"
 #include "wire/messages/frame.h"
 
-static struct keeper_errands errands;
+static struct errand_processes errands;
 static int reply_pair[2], in_pipe[2], out_pipe[2];
 
 static int open_all(void **state)
 {
-    errands = (struct keeper_errands){.umask = -1};
+    errands = (struct errand_processes){.umask = -1};
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reply_pair) < 0 ||
            pipe2(in_pipe, O_CLOEXEC) < 0 || pipe2(out_pipe, O_CLOEXEC) < 0;
 }
@@ -56,7 +56,7 @@ static struct errand_reply start(const char *words, size_t n)
     int fds[3] = {in_pipe[0], out_pipe[1], dup(out_pipe[0])};
     memcpy(request, &q, sizeof(q));
     memcpy(request + sizeof(q), words, n);
-    keeper_errand_start(&errands, request, sizeof(q) + n, fds, getpid(), reply_pair[0]);
+    errand_process_start(&errands, request, sizeof(q) + n, fds, reply_pair[0]);
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -67,9 +67,9 @@ static int end_of(pid_t pid)
 {
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(keeper_errands_has(&errands, pid));
-    keeper_errand_ended(&errands, pid, status, reply_pair[0]);
-    assert_false(keeper_errands_has(&errands, pid));
+    assert_true(errand_processes_have(&errands, pid));
+    errand_process_ended(&errands, pid, status);
+    assert_false(errand_processes_have(&errands, pid));
     return status;
 }
 
@@ -123,7 +123,7 @@ static void words_without_an_end_and_too_many_are_refused(void **state)
     char request[sizeof(struct errand_request) + sizeof(words)];
     memcpy(request, &(struct errand_request){.id = 7}, sizeof(struct errand_request));
     memcpy(request + sizeof(struct errand_request), words, sizeof(words));
-    keeper_errand_start(&errands, request, sizeof(request), fds, getpid(), reply_pair[0]);
+    errand_process_start(&errands, request, sizeof(request), fds, reply_pair[0]);
     assert_int_equal(answer().what, ERRAND_FAILED);
     for (int i = 0; i < 3; i++)
         close(fds[i]);
@@ -131,8 +131,8 @@ static void words_without_an_end_and_too_many_are_refused(void **state)
 
 static void others_are_none(void **state)
 {
-    keeper_errand_ended(&errands, 1, 0, reply_pair[0]);
-    assert_false(keeper_errands_has(&errands, 1));
+    errand_process_ended(&errands, 1, 0);
+    assert_false(errand_processes_have(&errands, 1));
 }
 
 int main(void)

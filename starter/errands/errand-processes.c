@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "starter/errands/keeper-errands.h"
+#include "starter/errands/errand-processes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,8 +34,8 @@ static int take_words(char *at, char *end, const char *words[WORDS])
     return (int)n;
 }
 
-/* The group of the task is what the manager ends; a start client stays out, with the keeper. */
-static pid_t start(const struct keeper_errands *all, char *words, char *end, const int fds[3])
+/* The group of the task is what the manager ends; a start client stays out, with its parent. */
+static pid_t start(const struct errand_processes *all, char *words, char *end, const int fds[3])
 {
     const char *argv[WORDS];
     struct spawn s;
@@ -53,8 +53,8 @@ static pid_t start(const struct keeper_errands *all, char *words, char *end, con
     return pid > 0 ? pid : e.code > 0 ? -e.code : -EIO;
 }
 
-void keeper_errand_start(struct keeper_errands *e, const char *request, size_t n, int fds[3],
-                         pid_t worker, int reply_fd)
+void errand_process_start(struct errand_processes *e, const char *request, size_t n, int fds[3],
+                          int reply_fd)
 {
     struct errand_request q;
     char words[ERRAND_WORDS_MAX];
@@ -65,31 +65,48 @@ void keeper_errand_start(struct keeper_errands *e, const char *request, size_t n
     memcpy(words, request + sizeof(q), n - sizeof(q));
     if (e->n == ERRANDS_MAX)
         pid = -EAGAIN;
-    else if (fds[2] >= 0 && worker > 0) /* without it there is nobody to tell */
+    else if (fds[2] >= 0)
         pid = start(e, words, words + n - sizeof(q), fds);
     if (pid > 0)
-        e->all[e->n++] = (struct keeper_errand){.id = q.id, .pid = pid, .out_fd = take_fd(&fds[2])};
+        e->all[e->n++] = (struct errand_process){
+            .id = q.id, .pid = pid, .out_fd = take_fd(&fds[2]), .reply_fd = reply_fd};
     reply(reply_fd, q.id, pid > 0 ? ERRAND_HAS_PID : ERRAND_FAILED, pid > 0 ? pid : -pid);
 }
 
-int keeper_errands_has(const struct keeper_errands *e, pid_t pid)
+static size_t find(const struct errand_processes *e, pid_t pid) /* e->n: there is none */
 {
-    for (size_t i = 0; i < e->n; i++)
-        if (e->all[i].pid == pid)
-            return 1;
-    return 0;
+    size_t i = 0;
+    while (i < e->n && e->all[i].pid != pid)
+        i++;
+    return i;
 }
 
-void keeper_errand_ended(struct keeper_errands *e, pid_t pid, int status, int reply_fd)
+bool errand_processes_have(const struct errand_processes *e, pid_t pid)
 {
-    for (size_t i = 0; i < e->n; i++) {
-        struct keeper_errand over = e->all[i];
-        if (over.pid != pid)
-            continue;
-        e->all[i] = e->all[--e->n];
-        close(over.out_fd);
-        if (reply_fd >= 0)
-            reply(reply_fd, over.id, ERRAND_OVER, status);
+    return find(e, pid) < e->n;
+}
+
+void errand_process_ended(struct errand_processes *e, pid_t pid, int status)
+{
+    size_t i = find(e, pid);
+    if (i == e->n)
         return;
-    }
+    struct errand_process over = e->all[i];
+    e->all[i] = e->all[--e->n];
+    close(over.out_fd);
+    if (over.reply_fd >= 0)
+        reply(over.reply_fd, over.id, ERRAND_OVER, status);
+}
+
+void errand_processes_tell_nobody(struct errand_processes *e, int reply_fd)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (e->all[i].reply_fd == reply_fd)
+            e->all[i].reply_fd = -1;
+}
+
+void errand_processes_close(struct errand_processes *e)
+{
+    while (e->n > 0)
+        close(e->all[--e->n].out_fd);
 }
