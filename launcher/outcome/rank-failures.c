@@ -134,6 +134,11 @@ void rank_failures_describe(const struct rank_failures *f, const struct rank_end
     describe(f, end, "", to, n);
 }
 
+bool rank_failures_is_readers(const struct rank_failures *f, const struct rank_end *end)
+{
+    return f->reader_left && end->cause == END_SIGNAL && end->code == SIGPIPE;
+}
+
 void rank_failures_explain(struct rank_failures *f)
 {
     const struct rank_end *first = outcome_first_failure(f->all, f->n);
@@ -144,7 +149,7 @@ void rank_failures_explain(struct rank_failures *f)
     describe(f, first, then(f, first), text, sizeof(text));
     verdict_explain(f->verdict, text);
     /* `mprun ... | head`: the reader had enough, which is no failure to tell of */
-    if (f->reader_left && first->cause == END_SIGNAL && first->code == SIGPIPE)
+    if (rank_failures_is_readers(f, first))
         return;
     if (first->cause == END_LIMIT)
         step_limits_say_killed(f->plan);

@@ -45,6 +45,7 @@ void rank_failures_ended_without_init(struct rank_failures *f, const struct rank
 void rank_failures_init_called(struct rank_failures *f);
 /* The reader of mprun's output has closed it: a rank that dies of that is not worth a sentence. */
 void rank_failures_reader_left(struct rank_failures *f);
+bool rank_failures_is_readers(const struct rank_failures *f, const struct rank_end *end);
 
 /* A sentence of how the rank has ended, without what follows from it. */
 void rank_failures_describe(const struct rank_failures *f, const struct rank_end *end, char *to,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 
@@ -36,16 +37,21 @@ static bool parse_line(char *line, struct joblog_line *ret)
 
 int joblog_read(const char *path,
                 int (*take)(void *arg, const struct joblog_line *l, struct error *err), void *arg,
-                struct error *err)
+                long *ret_size, struct error *err)
 {
     AUTO_FREE char *line = NULL;
     size_t size = 0;
+    ssize_t length;
     FILE *f = fopen(path, "re");
     int rc = 0;
+    *ret_size = 0;
     if (!f)
         return errno == ENOENT ? 0 : error_errno(err, errno, "open '%.200s'", path);
-    for (size_t n = 1; rc == 0 && getline(&line, &size, f) > 0; n++) {
+    for (size_t n = 1; rc == 0 && (length = getline(&line, &size, f)) > 0; n++) {
         struct joblog_line l;
+        if (line[length - 1] != '\n')
+            break;
+        *ret_size += length;
         if (n == 1 && strcmp(line, heading) == 0)
             continue;
         rc = parse_line(line, &l) ? take(arg, &l, err)
@@ -59,10 +65,11 @@ int joblog_read(const char *path,
     return rc;
 }
 
-FILE *joblog_open(const char *path, bool keep, struct error *err)
+FILE *joblog_open(const char *path, long size, struct error *err)
 {
-    FILE *f = fopen(path, keep ? "ae" : "we");
-    if (f && (ftell(f) > 0 || (fputs(heading, f) >= 0 && fflush(f) == 0)))
+    FILE *f = fopen(path, size ? "ae" : "we");
+    if (f && (!size || ftell(f) <= size || ftruncate(fileno(f), size) == 0) &&
+        (size || (fputs(heading, f) >= 0 && fflush(f) == 0)))
         return f;
     error_errno(err, errno, "write '%.200s'", path);
     if (f)

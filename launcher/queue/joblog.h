@@ -22,11 +22,13 @@ struct joblog_line {
 };
 
 /* Calls take for each line of the file, with number, code, signal and command. A file that is not
- * there has no lines. 0, or -1 with err. */
+ * there has no lines. A last line without its end, of which a full disk or a kill has left a part,
+ * does not count: *ret_size has the bytes before it. 0, or -1 with err. */
 int joblog_read(const char *path,
                 int (*take)(void *arg, const struct joblog_line *l, struct error *err), void *arg,
-                struct error *err);
-/* Opens it for more lines, or empties it first. NULL with err. The caller closes it. */
-FILE *joblog_open(const char *path, bool keep, struct error *err);
+                long *ret_size, struct error *err);
+/* Opens it for more lines behind the first `size` bytes; 0: empties it. NULL with err. The caller
+ * closes it. */
+FILE *joblog_open(const char *path, long size, struct error *err);
 /* 0, or -1 with errno. */
 int joblog_write(FILE *f, const struct joblog_line *l);

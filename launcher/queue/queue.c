@@ -50,6 +50,7 @@ struct queue {
     bool may_start; /* slots may have become free since the last look */
     char variable[48];
     const char *variables[1];
+    long log_size; /* --resume: of what is kept of it */
     FILE *log;
     struct queue_step step;
 };
@@ -123,7 +124,7 @@ int queue_create(struct cmdline *c, struct queue **ret, struct error *err)
     if (command_list_read(o->from, c->apps[0].argv, c->apps[0].argc, &q->list, err) < 0)
         return -1;
     q->commands = must(calloc(q->list.n + 1, sizeof(*q->commands)));
-    if (o->resume && joblog_read(o->log, take_succeeded, q, err) < 0)
+    if (o->resume && joblog_read(o->log, take_succeeded, q, &q->log_size, err) < 0)
         return error_context(err, "--resume");
     take_first(q, c);
     return 0;
@@ -166,7 +167,7 @@ int queue_begin(struct queue *q, const struct queue_step *step, struct error *er
         return 0;
     q->step = *step;
     q->nranks = step->worlds->nranks;
-    if (q->options->log && !(q->log = joblog_open(q->options->log, q->options->resume, err)))
+    if (q->options->log && !(q->log = joblog_open(q->options->log, q->log_size, err)))
         return error_context(err, "--joblog");
     has_begun(q, next_due(q), 0);
     q->may_start = true;
@@ -252,6 +253,8 @@ bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_
 {
     char text[1200];
     if (!q || verdict_is_ending(q->step.verdict))
+        return false;
+    if (counts && rank_failures_is_readers(q->step.failures, end))
         return false;
     struct command *c = find_running(q, w->root);
     q->may_start = true;

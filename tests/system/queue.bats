@@ -147,6 +147,28 @@ good" ]
     [[ $stderr == *"every command has succeeded before"* ]]
 }
 
+# as a full disk leaves it, or a kill
+@test "--resume goes on behind a line of the joblog that was not written to its end" {
+    queue --joblog log --queue ::: echo ::: a b c
+    last=$(tail -c 2 log)
+    truncate -s -3 log
+    for again in "$last" ''; do
+        queue --joblog log --resume --queue ::: echo ::: a b c
+        [ "$status" -eq 0 ]
+        [ "$output" = "$again" ]
+        [ "$(ended log)" = $'1\t0\t0\techo a\n2\t0\t0\techo b\n3\t0\t0\techo c' ]
+    done
+}
+
+@test "--queue: a reader of mprun that has enough ends the queue" {
+    seq 2000 >n
+    export MPRUN
+    run bash -c '"$MPRUN" --rm local:2 --overlap --queue n echo 2>err | head -n 1; echo "${PIPESTATUS[0]}"'
+    tail -n 3 err
+    [ "${lines[1]}" = 141 ]
+    [[ $(cat err) == "mprun: "*" of 2000 commands did not end" ]]
+}
+
 @test "--queue: commands of MPI programs are worlds of their own" {
     needs_mpicc openmpi
     for mpi in openmpi mpich; do
