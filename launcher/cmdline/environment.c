@@ -38,7 +38,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Set by managers and by Open MPI's mpirun itself, in every job and rank. */
+/* Set by managers, and by Open MPI's mpirun and mprun themselves, in every job and rank. */
 static bool is_launchers_own(const char *parameter)
 {
     static const char *const own[] = {"plm_slurm_args=",
@@ -47,13 +47,15 @@ static bool is_launchers_own(const char *parameter)
                                       "orte_app_num=",
                                       "orte_bound_at_launch=",
                                       "orte_ess_",
+                                      "orte_externally_bound=",
                                       "orte_hnp_uri=",
                                       "orte_jobfam_session_dir=",
                                       "orte_launch=",
                                       "orte_local_daemon_uri=",
                                       "orte_num_nodes=",
                                       "orte_precondition_transports=",
-                                      "orte_top_session_dir="};
+                                      "orte_top_session_dir=",
+                                      "schizo=^orte"};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         if (begins(parameter, own[i]))
             return true;
