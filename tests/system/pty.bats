@@ -38,6 +38,22 @@ terminal() {
     [[ $output == *"received SIGTERM"* ]]
 }
 
+@test "mprun has no memory any more: the terminal is as before" {
+    cat >rank <<'EOF'
+p=$PPID
+until grep -qx mprun /proc/$p/comm; do p=$(awk '$1 == "PPid:" { print $2 }' /proc/$p/status); done
+prlimit --as=1000000 --pid $p
+yes | head -c 4000000
+EOF
+    export MPRUN
+    run "$MPRUN_SOURCE/tests/lib/terminal" bash -c \
+        'stty -g >before; "$MPRUN" --pmi none --pty -n 1 sh rank; echo $? >code; stty -g >after' </dev/null
+    [ "$(cat code)" = 125 ]
+    echo "${output: -500}"
+    [[ $output == *"out of memory; its address space is limited"* ]]
+    cmp before after
+}
+
 @test "mprun's own input may be a file or a pipe: it ends with the end of input" {
     printf 'one\ntwo' >in
     run --separate-stderr bash -c 'exec <in; exec "$@"' - "$MPRUN" $transport --pmi none --pty -n 1 "$rank"
