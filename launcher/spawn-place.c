@@ -187,6 +187,16 @@ static void take_binding(const struct wish *w, struct app *app)
     *app->bind = step_plan_binding(&w->place);
 }
 
+/* As many commands of a queue run at once as there are slots for, whatever the line says; one that
+ * has more ranks than slots, as the first had, runs alone. */
+static bool may_command_oversubscribe(const struct step_plan *p, const struct worlds *worlds)
+{
+    for (uint32_t i = 0; i < p->nused; i++)
+        if (worlds->busy[i])
+            return false;
+    return p->placement.oversubscribed;
+}
+
 int spawn_place(const struct host_table *t, const struct worlds *worlds,
                 const Mprun__Spawn__App *app, const char *directory, uint32_t world, uint32_t first,
                 struct rank_set *ret_hosts, struct app *ret_app, struct error *err)
@@ -209,7 +219,10 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
         }
         o.nranks = app->count;
         o.world = world;
-        o.oversubscribe = o.oversubscribe < 0 ? step->oversubscribe == 1 : o.oversubscribe;
+        if (!directory)
+            o.oversubscribe = may_command_oversubscribe(t->plan, worlds);
+        else if (o.oversubscribe < 0)
+            o.oversubscribe = step->oversubscribe == 1;
         rc = offer_place(&offer, &o, first, ret_hosts, err);
         if (rc < 0)
             advise(t->plan, err);

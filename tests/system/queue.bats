@@ -47,9 +47,12 @@ meet in $1
 meet out $1
 END
     printf '%s\n' 'sh pair 1' 'sh pair 2' 'touch third' >q
-    queue --queue q
-    [ "$status" -eq 0 ]
-    [ -e third ]
+    for more in -q --oversubscribe; do
+        rm -f third in.* out.*
+        queue $more --queue q
+        [ "$status" -eq 0 ]
+        [ -e third ]
+    done
     HOSTS=1 queue -n 1 --queue ::: sh -c 'mkdir one && rmdir one; echo $MPRUN_SIZE' ::: 1 2 3
     [ "$status" -eq 0 ]
     queue -n 2 --queue ::: sh -c 'echo $MPRUN_RANK of $MPRUN_SIZE on $MPRUN_HOST_INDEX' ::: 1 2
@@ -57,6 +60,15 @@ END
 0 of 2 on 0
 1 of 2 on 1
 1 of 2 on 1" ]
+}
+
+@test "--queue: commands of more ranks than there are slots run one at a time" {
+    for more in -q --oversubscribe; do
+        queue $more -n 3 --queue ::: sh -c '[ $MPRUN_RANK != 0 ] || { mkdir one && echo $0 && rmdir one; }' ::: a b c d
+        [ "$status" -eq 0 ]
+        [ "$output" = $'a\nb\nc\nd' ]
+        [ -z "$stderr" ]
+    done
 }
 
 @test "--queue: a command gets the cores of one that has ended" {
