@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include <pmix.h>
 #include <pmix_server.h>
@@ -48,8 +49,12 @@ static void add_peers(const struct world *w, uint32_t node, struct infos *to)
 static void add_node(const struct world *w, uint32_t node, struct infos *to)
 {
     struct infos sub = {.v = NULL};
+    char own[HOST_NAME_MAX + 1] = "";
     infos_string(&sub, PMIX_HOSTNAME, w->nodes[node].name);
     infos_u32(&sub, PMIX_NODEID, node);
+    /* programs ask for it by what gethostname() says */
+    if (w->here == (int)node && gethostname(own, sizeof(own) - 1) == 0)
+        infos_string(&sub, PMIX_HOSTNAME_ALIASES, own);
     add_peers(w, node, &sub);
     infos_array(to, PMIX_NODE_INFO_ARRAY, &sub);
 }

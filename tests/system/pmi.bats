@@ -352,6 +352,15 @@ END
     done
 }
 
+@test "PMIx: the ranks of a host are found by the name that gethostname() gives, whatever mprun calls the host" {
+    needs_probe
+    run -0 mprun -q --rm local:2 --oversubscribe -n 4 "$PROBE" peers
+    [ "$(sort <<<"$output")" = "rank 0 has 2 from 0 on
+rank 1 has 2 from 0 on
+rank 2 has 2 from 2 on
+rank 3 has 2 from 2 on" ]
+}
+
 @test "PMIx: that a rank's heart has stopped is heard on its host and on others" {
     needs_probe
     for hosts in 1 2; do

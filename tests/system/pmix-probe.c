@@ -816,6 +816,20 @@ static void print_processes(const char *key)
 }
 
 /* The last rank is killed, and has the state for it then. */
+/* Those that share the host, by the name that programs know it by. */
+static int peers(void)
+{
+    char host[256] = "";
+    pmix_proc_t *procs;
+    size_t n = 0;
+    gethostname(host, sizeof(host) - 1);
+    pmix_status_t rc = PMIx_Resolve_peers(host, me.nspace, &procs, &n);
+    if (rc != PMIX_SUCCESS)
+        return fail("peers", rc);
+    printf("rank %u has %zu from %u on\n", me.rank, n, procs[0].rank);
+    return 0;
+}
+
 static int table(void)
 {
     fence(0, 0);
@@ -889,6 +903,8 @@ static int run(int argc, char **argv)
         return play_names(argv + 2);
     if (!strcmp(what, "control"))
         return order_all();
+    if (!strcmp(what, "peers"))
+        return peers();
     if (!strcmp(what, "table"))
         return table();
     if (!strcmp(what, "abort-last"))
