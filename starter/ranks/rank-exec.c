@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/must.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/memory-policy.h"
@@ -37,6 +38,19 @@ struct rank_program { /* of an app */
 
 /* ---- the programs of all apps ---------------------------------------------------------------- */
 
+/* What a rank spawns is looked for in its directory, too, as under Open MPI's launcher: the name is
+ * in the parent's program, where no user can add "./". */
+static int resolve(const struct ranks *s, const struct app *app, struct rank_program *p)
+{
+    const char *name = app->argv[0];
+    int rc = spawn_resolve(name, app->envp, app->directory, &p->path, &p->not_found);
+    if (rc < 0 && s->with->launch->has_parent && *name && !strchr(name, '/')) {
+        AUTO_FREE char *here = must(text_format("./%s", name));
+        rc = spawn_resolve(here, app->envp, app->directory, &p->path, NULL);
+    }
+    return rc;
+}
+
 /* The program that was brought here, or the one that this host has. */
 static void find_program(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
@@ -45,7 +59,7 @@ static void find_program(const struct ranks *s, const struct app *app, struct ra
     bool may_be_brought = b->napps && b->world == s->with->launch->world;
     const char *brought = may_be_brought ? b->programs[app - step->apps] : NULL;
     if (!brought) {
-        if (spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found) < 0)
+        if (resolve(s, app, p) < 0)
             p->path = NULL;
         return;
     }
