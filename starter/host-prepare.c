@@ -67,9 +67,10 @@ static int make_parts(struct host *h, struct error *err)
     rank_io_set_link(&h->io, h->uplink.link);
     ranks_init(&h->ranks, &h->with);
     if (host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
-                              err) < 0 ||
-        preload_install(&h->preload, &h->with, &h->brought, err) < 0)
+                              err) < 0)
         return -1;
+    if (preload_install(&h->preload, &h->with, &h->brought, err) < 0)
+        return error_context(err, "on %s", h->with.hostname);
     idle_ranks_begin(&h->idle);
     if (rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err) < 0)
         return -1;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -202,7 +203,8 @@ static void send_piece(struct preload *pre, size_t n)
     pre->at += n;
 }
 
-/* 1: the next source; 0: no room for more; -1: failed. */
+/* 1: the next source; 0: no room for more; -1: failed. What a rank has asked for does not fail
+ * here: hosts find that it is not what was offered, and do not start the ranks. */
 static int send_source(struct preload *pre, const struct preload_source *s, struct error *err)
 {
     while (pre->at < s->what.size) {
@@ -213,11 +215,14 @@ static int send_source(struct preload *pre, const struct preload_source *s, stru
             return 0;
         if (links == 0)
             break;
-        if (read_piece(pre, s, n, err) < 0)
-            return -1;
+        if (read_piece(pre, s, n, err) < 0) {
+            if (pre->world == 0)
+                return -1;
+            memset(pre->payload + PRELOAD_HEADER, 0, n);
+        }
         send_piece(pre, n);
     }
-    int good = pre->fd < 0 || preload_source_check(s, pre->fd, err) == 0;
+    int good = pre->world || pre->fd < 0 || preload_source_check(s, pre->fd, err) == 0;
     if (pre->fd >= 0)
         close(take_fd(&pre->fd));
     return good ? 1 : -1;

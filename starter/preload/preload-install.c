@@ -149,11 +149,12 @@ int preload_install(struct preload *pre, const struct starter_services *world, s
     ret->world = launch->world;
     ret->programs = must(calloc(launch->step.napps + 1, sizeof(*ret->programs)));
     ret->napps = (uint32_t)launch->step.napps;
-    if (place_all(pre, ret, home, err) < 0)
-        return error_context(err, "on %s", launch_here(launch)->host);
+    int rc =
+        pre->why_not ? error_set(err, EIO, "%s", pre->why_not) : place_all(pre, ret, home, err);
     preload_stop(pre);
-    cache_trim(pre->cache, 0); /* a content that is larger than the cache may be has had its use */
-    return 0;
+    if (pre->cache)
+        cache_trim(pre->cache, 0); /* a content that is larger than it may be has had its use */
+    return rc;
 }
 
 void brought_free(struct brought *b)

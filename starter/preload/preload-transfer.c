@@ -33,10 +33,21 @@ static void fail(struct preload *pre, const struct error *err)
     step_end_cannot_run(pre->services->end, EXIT_CODE_MPRUN, text);
 }
 
-static void fail_content(struct preload *pre, const struct preload_content *c, struct error *err)
+/* Of a world that a rank has asked for: preload_install() says why. */
+static void fail_world(struct preload *pre, const struct error *err)
+{
+    if (pre->offer->world == 0)
+        fail(pre, err);
+    else if (!pre->why_not)
+        pre->why_not = must(strdup(err->text));
+}
+
+static void fail_content(struct preload *pre, struct preload_content *c, struct error *err)
 {
     error_context(err, "'%s' cannot be brought here", c->name ? c->name : "a file");
-    fail(pre, err);
+    fail_world(pre, err);
+    cache_drop(take_ptr(c->writing));
+    c->has_failed = true;
 }
 
 static void misunderstood(struct preload *pre, enum frame_type type, const char *whose)
@@ -84,11 +95,17 @@ static void send_wanted(struct preload *pre)
     uplink_send(pre->services->up, FRAME_PRELOAD_WANTED, &m.base);
 }
 
+/* Has come, or would have. */
+static bool is_over(const struct preload_content *c)
+{
+    return c->fd >= 0 || (c->has_failed && (!c->is_wanted || c->come == c->what.size));
+}
+
 /* Nothing is wanted here or below any more. */
 static bool has_all(const struct preload *pre)
 {
     for (uint32_t i = 0; i < pre->n; i++)
-        if (pre->contents[i].fd < 0)
+        if (!is_over(&pre->contents[i]))
             return false;
     for (unsigned i = 0; i < pre->nbelow; i++)
         if (pre->children->children[i].link && pre->below[i].nwanted > 0)
@@ -115,6 +132,10 @@ static int finish_if_whole(struct preload_content *c, struct error *err)
 
 static int look_for(struct preload *pre, struct preload_content *c, struct error *err)
 {
+    if (!pre->cache) {
+        c->has_failed = true;
+        return 0;
+    }
     c->fd = cache_find(pre->cache, &c->what);
     if (c->fd >= 0)
         return 0;
@@ -131,10 +152,10 @@ static void look(void *arg)
         return;
     if (pre->looked == pre->n) {
         answer(pre);
-    } else if (look_for(pre, &pre->contents[pre->looked], &e) < 0) {
-        fail_content(pre, &pre->contents[pre->looked], &e);
     } else {
-        pre->looked++;
+        struct preload_content *c = &pre->contents[pre->looked++];
+        if (look_for(pre, c, &e) < 0)
+            fail_content(pre, c, &e);
         loop_defer_schedule(&pre->look);
     }
 }
@@ -229,11 +250,9 @@ static void begin(struct preload *pre)
     struct error e;
     loop_defer_init(&pre->look, pre->services->loop, look, pre);
     prepare_below(pre);
-    if (!(pre->cache = open_cache(pre->offer, &e))) {
-        fail(pre, &e);
-        return;
-    }
-    if (pre->offer->clean)
+    if (!(pre->cache = open_cache(pre->offer, &e)))
+        fail_world(pre, &e);
+    else if (pre->offer->clean)
         cache_empty(pre->cache);
     loop_defer_schedule(&pre->look);
 }
@@ -330,13 +349,13 @@ void preload_data(struct preload *pre, const uint8_t *p, size_t n)
     }
     struct preload_content *c = &pre->contents[h.content];
     c->come += n - PRELOAD_HEADER;
-    if (write_here(c, p + PRELOAD_HEADER, n - PRELOAD_HEADER, &e) < 0) {
+    if (write_here(c, p + PRELOAD_HEADER, n - PRELOAD_HEADER, &e) < 0)
         fail_content(pre, c, &e);
-    } else {
-        keep_piece(pre, p, n);
-        pass_on(pre);
-        answer(pre);
-    }
+    if (pre->is_stopped)
+        return;
+    keep_piece(pre, p, n);
+    pass_on(pre);
+    answer(pre);
 }
 
 /* ---- from below ------------------------------------------------------------------------------ */
@@ -414,6 +433,7 @@ void preload_close(struct preload *pre)
     free(pre->below);
     free(pre->contents);
     cache_close(pre->cache);
+    free(pre->why_not);
     mprun__preload_offer__free_unpacked(pre->offer, NULL);
     *pre = (struct preload){.offer = NULL};
 }

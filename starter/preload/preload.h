@@ -5,7 +5,10 @@
  * mprun offers contents by their hashes. A host answers which of them it, or any host below it,
  * does not have; these come in pieces down the tree, once over each link, and only where somebody
  * wants them. A piece is acknowledged when it is written here and on its way to all children that
- * want it: a slow host slows the whole, and no host holds more than PRELOAD_WINDOW bytes for it. */
+ * want it: a slow host slows the whole, and no host holds more than PRELOAD_WINDOW bytes for it.
+ *
+ * Where a file of the step cannot be brought, the step ends. With one of a spawned world all goes
+ * on as if it had come, and the world's ranks of this host are then not started. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,6 +28,7 @@ struct preload_content {
     char *name;                 /* of the first file that has it: for messages */
     int fd;                     /* -1: not here yet */
     struct cache_file *writing; /* NULL: it is here, or has failed */
+    bool has_failed;            /* and a rank has asked for it: it still goes on to hosts below */
     bool is_wanted;             /* here or below */
     uint64_t come;              /* bytes that have come */
 };
@@ -70,6 +74,7 @@ struct preload { /* the offer that has come last; all zero: none. Private to the
     bool has_answered; /* mprun was told what is wanted */
     bool is_done;      /* all is here and below */
     bool is_stopped;   /* given up */
+    char *why_not;     /* ranks that a rank has asked for cannot start here; NULL: they can */
 };
 
 /* PRELOAD_OFFER has come: look which files are here already, and answer. The files of an earlier
@@ -86,6 +91,6 @@ void preload_from_child(struct preload *pre, unsigned place, enum frame_type typ
 void preload_stop(struct preload *pre);
 
 /* LAUNCH of a world has come, and the step's directories are there: put the files that were offered
- * for it into the main one. -1 with err. */
+ * for it into the main one. -1 with err: its ranks cannot start here. */
 int preload_install(struct preload *pre, const struct starter_services *world, struct brought *ret,
                     struct error *err);

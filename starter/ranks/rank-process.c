@@ -165,7 +165,7 @@ void rank_free(struct rank *r)
     free(r->limits_met);
 }
 
-static void not_started(struct rank *r, int exit_code, const struct error *why)
+void rank_not_started(struct rank *r, int exit_code, const struct error *why)
 {
     char text[1200], name[RANK_NAME_TEXT];
     struct ranks *s = r->all;
@@ -246,7 +246,7 @@ static void start_process(struct rank *r)
         .terminal = rank_has_terminal(r) ? &s->with->launch->step.terminal_size : NULL,
     };
     if (rank_io_open(s->with->io, r->name, &wish, fds, &e) < 0) {
-        not_started(r, EXIT_CODE_MPRUN, &e);
+        rank_not_started(r, EXIT_CODE_MPRUN, &e);
         return;
     }
     r->start_ns = loop_wallclock_ns();
@@ -263,7 +263,7 @@ static void start_process(struct rank *r)
         return;
     }
     if (pid < 0) {
-        not_started(r, code, &e);
+        rank_not_started(r, code, &e);
         return;
     }
     r->pid = pid;
@@ -302,13 +302,13 @@ void rank_start(struct rank *r)
     r->limits = *step_rank_limits(&r->all->with->launch->step, r->app);
     limits_forget_holders(&r->limits);
     if (tree && !(r->leaf = cgroup_leaf_create(tree, r->name, &r->limits, &e))) {
-        not_started(r, EXIT_CODE_MPRUN, &e);
+        rank_not_started(r, EXIT_CODE_MPRUN, &e);
         return;
     }
     if (r->leaf)
         r->limits = *cgroup_leaf_limits(r->leaf);
     if (hold_devices(r, &e) < 0) {
-        not_started(r, EXIT_CODE_MPRUN, &e);
+        rank_not_started(r, EXIT_CODE_MPRUN, &e);
         return;
     }
     limits_hold_without_cgroup(&r->limits, LIMIT_OF_RANK);

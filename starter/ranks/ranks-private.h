@@ -102,6 +102,8 @@ struct rank *ranks_find(const struct ranks *all, struct rank_name name);
 
 /* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
 void rank_start(struct rank *r);
+/* Report the rank as not started. */
+void rank_not_started(struct rank *r, int exit_code, const struct error *why);
 /* Report the rank as killed, without an exit status. */
 void rank_end_killed(struct rank *r);
 /* Kill what the rank has left in its cgroup, or remove that. False: try again. */

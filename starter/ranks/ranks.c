@@ -10,6 +10,7 @@
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "containment/job-cgroup/parents.h"
+#include "model/rank-end.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/removal.h"
 #include "starter/io/rank-io.h"
@@ -112,6 +113,13 @@ bool ranks_start_some(struct ranks *s)
     if (s->with->end->has_begun)
         cancel_waiting(s);
     return s->begun < s->n;
+}
+
+void ranks_refuse(struct ranks *s, const struct error *why)
+{
+    s->begun = s->n;
+    for (uint32_t i = 0; i < s->n; i++)
+        rank_not_started(&s->ranks[i], EXIT_CODE_MPRUN, why);
 }
 
 void ranks_cancel_waiting(struct ranks *all)

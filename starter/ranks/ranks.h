@@ -55,6 +55,8 @@ void ranks_free(struct ranks *s);
 /* Cores and directories are chosen, containment and PMI server are ready: find the programs, build
  * the environments. */
 void ranks_prepare(struct ranks *s);
+/* Instead: report them all as not started. */
+void ranks_refuse(struct ranks *s, const struct error *why);
 /* Start the next few. Returns whether there are more to start. */
 bool ranks_start_some(struct ranks *s);
 /* RESTART_RANK: the rank has ended, and is to be started again under this name, the next

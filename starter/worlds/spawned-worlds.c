@@ -102,10 +102,6 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
     if (w->with.pmi && pmi_server_has_ended(w->with.pmi))
         return error_set(err, ECONNRESET, "the PMI server has ended");
     free_parts(all);
-    if (preload_install(w->with.preload, &w->with, &w->brought, err) < 0)
-        return -1;
-    if (w->brought.programs)
-        w->with.brought = &w->brought;
     if (rank_binding_choose_more(&w->binding, &w->launch, all->with->binding, all->with->keeper_fd,
                                  err) < 0 ||
         gpu_shares_choose_more(&w->gpus, &w->launch, &w->binding, all->with->gpus, err) < 0)
@@ -116,6 +112,8 @@ static int begin(struct spawned_worlds *all, struct spawned_world *w, struct err
 
 static void prepare(struct spawned_world *w)
 {
+    if (w->brought.programs)
+        w->with.brought = &w->brought;
     ranks_prepare(&w->ranks);
     w->is_prepared = true;
 }
@@ -133,7 +131,9 @@ void spawned_worlds_launch(struct spawned_worlds *all, const uint8_t *launch, si
     all->first = w;
     if (rc == 0) {
         add_to_list(all->with->ranks, &w->ranks);
-        if (w->with.pmi)
+        if (preload_install(w->with.preload, &w->with, &w->brought, &e) < 0)
+            ranks_refuse(&w->ranks, &e);
+        else if (w->with.pmi)
             pmi_server_add_world(w->with.pmi, &w->with);
         else
             prepare(w);

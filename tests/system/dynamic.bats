@@ -558,6 +558,62 @@ END
     [[ $stderr == *"gets none: open '$PWD/missing' on mprun's host"*"no place for the file '../out'"*"'./none'"* ]]
 }
 
+# pmi1_child PERL: the text of a program that is a rank and does this
+pmi1_child() {
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/usr/bin/perl' 'use IO::Handle; open F, "+<&=", $ENV{PMI_FD} or die; F->autoflush(1);' \
+        'print F "cmd=init pmi_version=1 pmi_subversion=1\n"; <F>;' "$1;" 'print F "cmd=finalize\n"; <F>;'
+}
+
+@test "files for spawned ranks that are changed on the way, or that a host cannot keep, are an error of the spawn; the step goes on" {
+    export MPRUN_PRELOAD_CACHE=$MPRUN_TEST_TOP/cache
+    head -c 100M /dev/urandom >big
+    echo data >data
+    printf '#!/bin/sh\nexec sh -c "$2"\n' >agent
+    # shellcheck disable=SC2016
+    pmi1_child 'print "child $ENV{MPRUN_WORLD}: ", `cat $ENV{MPRUN_PRELOAD_DIR}/data`' >one
+    chmod 755 agent one
+    cat_pmi1 <<END
+$SPAWN $BRINGS
+my \$cutter = fork;
+unless (\$cutter) {
+    select undef, undef, undef, 0.001 until glob("\$ENV{MPRUN_PRELOAD_CACHE}/new-*");
+    truncate "big", 0;
+    exit;
+}
+print spawn(brings("./one", "big,data", "n2")), "\n";
+waitpid \$cutter, 0;
+print spawn(brings("./one", "data", "n2")), "\n";
+chmod 0755, \$ENV{MPRUN_PRELOAD_CACHE};
+print spawn(brings("./one", "data", "n2")), "\n";
+chmod 0700, \$ENV{MPRUN_PRELOAD_CACHE};
+print spawn(brings("./one", "data", "n2")), "\n";
+END
+    run --separate-stderr mprun -q --host n1:2,n2:9 --agent ./agent --universe all -n 1 --pmi pmi1 perl pmi1.pl
+    printf '%s\n' "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$(grep 'rc=' <<<"$output" | grep -o 'rc=[-0-9]*' | paste -sd' ')" = "rc=-1 rc=0 rc=-1 rc=0" ]
+    [ "$(grep child <<<"$output")" = "child 2: data
+child 4: data" ]
+    [[ $stderr == *"gets none: start rank 1.0 on n2: 'big' cannot be brought here: what came is not what was announced"* ]]
+    [[ $stderr == *"gets none: start rank 3.0 on n2: open the cache of files"*"others must not enter it"* ]]
+}
+
+@test "a program that is spawned by its mere name is looked for in the directory when it is not in PATH" {
+    # shellcheck disable=SC2016
+    pmi1_child 'print "child in $ENV{PWD}\n"' >worker
+    chmod 755 worker
+    cat_pmi1 <<END
+$SPAWN
+print spawn("nprocs=1\nexecname=\$_\nargcnt=0\n"), "\n" for "worker", "nothing";
+END
+    run --separate-stderr mprun -q --rm local:2 --oversubscribe --pmi pmi1 -n 1 perl pmi1.pl
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep child <<<"$output")" = "child in $PWD" ]
+    [ "$(grep 'rc=' <<<"$output" | grep -o 'rc=[-0-9]*' | paste -sd' ')" = "rc=0 rc=-1" ]
+    [[ $stderr == *"execute 'nothing': not found in PATH"* ]]
+}
+
 @test "Open MPI: spawned ranks yield to each other where there are more ranks than cores, and only there" {
     cat_pmi1 <<END
 $SPAWN

@@ -302,8 +302,25 @@ each_link_once() { # MIB
     for i in 0 1 2 3 4 5 6 7; do
         wait_until 5 on n$i sh -c '[ -z "$(ls /tmp/mprun-cache.*)" ]'
     done
+    # the same for ranks that a rank starts: an error of the spawn, where they are on that host
+    on n0 sh -c 'cat >/tmp/parent' <<'END'
+use IO::Handle;
+open F, "+<&=", $ENV{PMI_FD} or die;
+F->autoflush(1);
+sub ask { print F "cmd=$_[0]\n"; my $answer = <F>; $answer }
+ask("init pmi_version=1 pmi_subversion=1");
+print F "mcmd=spawn\nnprocs=1\nexecname=true\nargcnt=0\ninfo_num=2\ninfo_key_0=preload_files\ninfo_val_0=/tmp/big\n",
+    "info_key_1=host\ninfo_val_1=n5\ntotspawns=1\nspawnssofar=1\nendcmd\n";
+print scalar <F>;
+ask("finalize");
+END
+    run --separate-stderr on n0 "$MPRUN" --containment=tree -q --host $ALL --universe all --oversubscribe --fanout 2 --pmi pmi1 -n 1 perl /tmp/parent
+    printf '%s\n' "$output" "$stderr"
+    [ "$status" -eq 0 ]
+    [[ $output == *rc=-1* ]]
+    [[ $stderr == *"gets none: start rank 1.0 on n5: 'big' cannot be brought here: "*"No space left on device" ]]
     on_root n5 sh -c 'umount /tmp/mprun-cache.* && rm -rf /run/mount'
-    on n0 rm /tmp/big
+    on n0 rm /tmp/big /tmp/parent
 }
 
 # bats test_tags=root
