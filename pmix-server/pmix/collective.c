@@ -10,6 +10,7 @@
 #include "common/idset.h"
 #include "common/must.h"
 #include "pmix-server/pmix/publish.h"
+#include "pmix-server/pmix/spawn.h"
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
@@ -226,6 +227,14 @@ static const char *unknown_nspace(const struct server *s, const struct collectiv
     return NULL;
 }
 
+static bool has_nowhere(const struct collective_item *c)
+{
+    for (size_t i = 0; i < c->nprocs; i++)
+        if (!strcmp(c->procs[i].nspace, SPAWN_NOWHERE))
+            return true;
+    return false;
+}
+
 /* A rank of this host on whose behalf mprun can be asked. */
 static bool find_own_rank(const struct server *s, const struct collective_item *c,
                           struct rank_name *ret)
@@ -247,6 +256,11 @@ static void collective_run(struct bridge_item *item, struct server *s)
     const struct asker asker = {.op = world_answered, .cbdata = c};
     const char *unknown = is_group(c->kind) ? NULL : unknown_nspace(s, c);
     struct rank_name own;
+    if (unknown && has_nowhere(c)) {
+        asker_answer(&c->asker, SPAWN_NOWHERE_ANSWER, NULL, 0);
+        free(c);
+        return;
+    }
     if (!unknown || (c->asked && !strcmp(c->asked, unknown)) || !find_own_rank(s, c, &own)) {
         take_part(s, c);
         return;

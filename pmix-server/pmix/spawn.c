@@ -33,9 +33,7 @@ static void call_destroy(struct call *c)
  * Where a spawn fails, its root returns from MPI_Comm_spawn, and the other ranks of the
  * communicator wait for ever to be told whom the root has met at its port. So the root hears of a
  * success, meets ranks that are nowhere, and tells the others; that nobody can be connected with
- * these is an error to all of them. */
-
-#define NOWHERE "mprun.nowhere"
+ * these is the error of all of them. */
 
 struct open_mpi_4 {
     struct server *server;
@@ -55,10 +53,10 @@ static void open_mpi_4_answer(pmix_status_t status, char *nspace, void *cbdata)
         pmix_info_t info[2];
         pmix_persistence_t once = PMIX_PERSIST_FIRST_READ;
         PMIX_INFO_LOAD(&info[0], PMIX_PERSISTENCE, &once, PMIX_PERSIST);
-        PMIX_INFO_LOAD(&info[1], o->meets, "1.0:" NOWHERE, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[1], o->meets, "1.0:" SPAWN_NOWHERE, PMIX_STRING);
         status = publish_upcall(o->server, &o->parent, info, 2, published, NULL);
         PMIX_INFO_DESTRUCT(&info[1]);
-        nspace = (char *)NOWHERE;
+        nspace = (char *)SPAWN_NOWHERE;
     }
     o->asker.spawn(status, nspace, o->asker.cbdata);
     free(o);

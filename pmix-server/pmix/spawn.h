@@ -14,6 +14,12 @@
 struct asker;
 struct server;
 
+/* The namespace of the ranks that Open MPI 4 meets where a spawn has failed (spawn.c), and the
+ * answer to a connect with these: it passes positive ones on as they are, and this is its
+ * MPI_ERR_SPAWN. */
+#define SPAWN_NOWHERE "mprun.nowhere"
+enum { SPAWN_NOWHERE_ANSWER = 50 };
+
 /* Upcall. Copies what it is given, and answers through cbfunc. */
 pmix_status_t spawn_upcall(struct server *s, const pmix_proc_t *parent, const pmix_info_t *info,
                            size_t ninfo, const pmix_app_t *apps, size_t napps,
