@@ -16,6 +16,9 @@ int exit_code_of_rank(const struct rank_end *end)
     case END_SIGNAL:
         return EXIT_CODE_SIGNAL + end->code;
     case END_ABORT:
+        if (end->code == 0) /* the code is the program's: STOP of a coarray program ends so */
+            return EXIT_CODE_OK;
+        return exit_code_low(end->code);
     case END_CODE:
         return exit_code_low(end->code);
     case END_NOT_STARTED:

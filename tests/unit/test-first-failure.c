@@ -55,7 +55,7 @@ static const struct outcome_case cases[] = {
     {"not found", {END(0, END_NOT_STARTED, 127, 0)}, 1, 0, 127},
     {"cannot execute", {END(0, END_NOT_STARTED, 126, 0)}, 1, 0, 126},
     {"abort", {END(0, END_ABORT, 42, 0)}, 1, 0, 42},
-    {"abort with 0 is a failure", {END(0, END_ABORT, 0, 0)}, 1, 0, 1},
+    {"abort with 0 has that code", {END(0, END_ABORT, 0, 0)}, 1, 0, 0},
     {"abort with 256 is a failure", {END(0, END_ABORT, 256, 0)}, 1, 0, 1},
     {"abort with -1", {END(0, END_ABORT, -1, 0)}, 1, 0, 255},
     {"a rank may choose 99", {END(0, END_CODE, 99, 0)}, 1, 0, 99},
