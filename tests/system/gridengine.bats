@@ -185,8 +185,12 @@ EOF
     [[ $stderr == *"JOB_ID is not set as in a job of Grid Engine"* ]]
 }
 
-@test "hosts that have their starters start the others: all run, and the manager counts all" {
-    run -0 --separate-stderr qsub_wait -pe lab 6 <<<'m --fanout 1 --start-tree 1 -v hostname'
+@test "hosts that have their starters start the others: all run, the manager counts all, a further step has their agents" {
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'JOB'
+m --fanout 1 --start-tree 1 --keep=job -v hostname
+m --fanout 1 --start-tree 1 -v true 2>second
+JOB
+    [ "$(grep -c "agent there forks the starter" "$(job_dir)/second")" = 3 ]
     [ "$(sorted)" = "n1 n1 n2 n2 n3 n3 " ]
     [ "$(grep -c 'host n[123]: started from host n[123]' <<<"$stderr")" = 2 ]
     [ "$(job_records 42 | grep -c '^[0-9]')" = 3 ]
