@@ -32,6 +32,10 @@ enum option_kind {
     OPTION_OTHER,   /* `apply_other` is called with `other`, which says what the option means */
 };
 
+/* Applies a use of an option to the target: 0, or -1 with err, before which the option's name is
+ * put. value: NULL for a switch; a value made of two words is valid during the call. */
+typedef int option_fn(void *target, const char *value, struct error *err);
+
 struct option_def {
     const char *names;    /* as typed, the main one first: "-n --np" */
     const char *argument; /* "N"; NULL: a switch; "[FILE]": may be left out where only options
@@ -41,10 +45,8 @@ struct option_def {
     const char *group;    /* heading in --help: "Starting" */
     const char *help;     /* one sentence without its full stop */
     enum option_repeat repeat;
-    /* Apply a use: 0, or -1 with err, before which the option's name is put. value: NULL for a
-     * switch; a value made of two words is valid during the call. NULL: other launchers have this
-     * name and this one refuses it; help says what to do instead, and the name is in no list. */
-    int (*apply)(void *target, const char *value, struct error *err);
+    option_fn *apply; /* NULL: other launchers have this name and this one refuses it; help says
+                         what to do instead, and the name is in no list */
     /* Instead, by OPTION_SETS(), and its bounds. */
     enum option_kind kind;
     size_t member; /* offset in the target */

@@ -48,7 +48,7 @@ int cmdline_each_word(const char *value, const char *const words[],
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err);
 
 /* --limit: "mem=30G,cput=100h". */
-int cmdline_apply_limit(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_limit;
 
 /* Set a variable, "NAME=VALUE" or "NAME" as -x has it, for the ranks of this program, which keeps
  * the pointer. */
@@ -58,55 +58,31 @@ int cmdline_set_variable(struct cmdline_app *app, const char *value, struct erro
 const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry);
 
 /* Options of other launchers: what struct option_def calls (other-launchers-values.c). */
-int cmdline_apply_mca(void *target, const char *value, struct error *err);
-int cmdline_apply_gmca(void *target, const char *value, struct error *err);
-int cmdline_apply_pair(void *target, const char *value, struct error *err);
-int cmdline_apply_genv(void *target, const char *value, struct error *err);
-int cmdline_apply_envlist(void *target, const char *value, struct error *err);
-int cmdline_apply_genvlist(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_mca, cmdline_apply_gmca, cmdline_apply_pair, cmdline_apply_genv,
+    cmdline_apply_envlist, cmdline_apply_genvlist;
 /* mark: see struct cmdline_app. */
 int cmdline_apply_marked(void *target, const char *mark, const char *value, struct error *err);
-int cmdline_apply_export(void *target, const char *value, struct error *err);
-int cmdline_apply_rank_by(void *target, const char *value, struct error *err);
-int cmdline_apply_bind(void *target, const char *value, struct error *err);
-int cmdline_apply_cpu_set(void *target, const char *value, struct error *err);
-int cmdline_apply_cpu_list(void *target, const char *value, struct error *err);
-int cmdline_apply_map_by(void *target, const char *value, struct error *err);
-int cmdline_apply_mem_bind(void *target, const char *value, struct error *err);
-int cmdline_apply_rank_file(void *target, const char *value, struct error *err);
-int cmdline_apply_distribution(void *target, const char *value, struct error *err);
-int cmdline_apply_srun_distribution(void *target, const char *value, struct error *err);
-int cmdline_apply_cpus(void *target, const char *value, struct error *err);
-int cmdline_apply_cpu_bind(void *target, const char *value, struct error *err);
-int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_export, cmdline_apply_rank_by, cmdline_apply_bind, cmdline_apply_cpu_set,
+    cmdline_apply_cpu_list, cmdline_apply_map_by, cmdline_apply_mem_bind, cmdline_apply_rank_file,
+    cmdline_apply_distribution, cmdline_apply_srun_distribution, cmdline_apply_cpus,
+    cmdline_apply_cpu_bind, cmdline_apply_kill_on_bad_exit;
 
 /* Files of output (output-options.c). */
-int cmdline_apply_outfile(void *target, const char *value, struct error *err);
-int cmdline_apply_errfile(void *target, const char *value, struct error *err);
-int cmdline_apply_srun_output(void *target, const char *value, struct error *err);
-int cmdline_apply_srun_error(void *target, const char *value, struct error *err);
-int cmdline_apply_srun_input(void *target, const char *value, struct error *err);
-int cmdline_apply_flux_output(void *target, const char *value, struct error *err);
-int cmdline_apply_flux_error(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_outfile, cmdline_apply_errfile, cmdline_apply_srun_output,
+    cmdline_apply_srun_error, cmdline_apply_srun_input, cmdline_apply_flux_output,
+    cmdline_apply_flux_error;
 int cmdline_apply_hydra_pattern(void *target, const char *option, const char *value,
                                 struct error *err);
-int cmdline_apply_output_filename(void *target, const char *value, struct error *err);
-int cmdline_apply_output_words(void *target, const char *value, struct error *err);
-int cmdline_apply_open_mode(void *target, const char *value, struct error *err);
-int cmdline_apply_line_pattern(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_output_filename, cmdline_apply_output_words, cmdline_apply_open_mode,
+    cmdline_apply_line_pattern;
 int cmdline_check_output(const struct cmdline *c, struct error *err);
 
 /* Options that only srun has so (srun-values.c). */
-int cmdline_apply_nodes(void *target, const char *value, struct error *err);
-int cmdline_apply_megabytes(void *target, const char *value, struct error *err);
-int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *err);
-int cmdline_apply_minutes(void *target, const char *value, struct error *err);
-int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_nodes, cmdline_apply_megabytes, cmdline_apply_srun_mem_bind,
+    cmdline_apply_minutes, cmdline_apply_mpi_plugin;
 
 int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err);
-int cmdline_apply_gres(void *target, const char *value, struct error *err);
-int cmdline_apply_hint(void *target, const char *value, struct error *err);
-int cmdline_apply_threads_per_core(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_gres, cmdline_apply_hint, cmdline_apply_threads_per_core;
 
 /* Make c->own_options, unless they are there. */
 void cmdline_make_own_options(struct cmdline *c);
@@ -155,11 +131,8 @@ const char *mca_option(const char *setting);
 /* Do what it says, or note that it has no effect. */
 int mca_apply_to_launcher(struct cmdline *c, const char *setting, struct error *err);
 
-int cmdline_apply_np(void *target, const char *value, struct error *err);
-int cmdline_apply_wdir(void *target, const char *value, struct error *err);
-int cmdline_apply_env(void *target, const char *value, struct error *err);
-int cmdline_apply_host(void *target, const char *value, struct error *err);
-int cmdline_apply_exclude(void *target, const char *value, struct error *err);
+option_fn cmdline_apply_np, cmdline_apply_wdir, cmdline_apply_env, cmdline_apply_host,
+    cmdline_apply_exclude;
 
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);

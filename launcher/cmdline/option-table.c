@@ -197,22 +197,13 @@ static int apply_keep(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int apply_command(const char **to, const char *value, struct error *err)
+static int apply_command(void *target, const char *which, const char *value, struct error *err)
 {
+    struct debugging_options *d = &((struct cmdline *)target)->debug;
     char **words = words_split(value, err);
-    *to = value;
+    *(*which == 'w' ? &d->wrap : &d->daemon) = value;
     words_free(words);
     return words ? 0 : -1;
-}
-
-static int apply_wrap(void *target, const char *value, struct error *err)
-{
-    return apply_command(&((struct cmdline *)target)->debug.wrap, value, err);
-}
-
-static int apply_debug_daemon(void *target, const char *value, struct error *err)
-{
-    return apply_command(&((struct cmdline *)target)->debug.daemon, value, err);
 }
 
 static int apply_ranks(void *target, const char *value, struct error *err)
@@ -255,23 +246,16 @@ const char *const transport_words[] = {
     NULL,
 };
 
-static int set_oversubscribe(struct cmdline *c, int on, struct error *err)
+/* no: "no", or "" */
+static int apply_oversubscribe(void *target, const char *no, const char *value, struct error *err)
 {
+    struct cmdline *c = target;
+    int on = !*no;
     if (c->place.oversubscribe == !on)
         return error_set(err, EINVAL, "it contradicts '--%soversubscribe'; keep one",
                          on ? "no" : "");
     c->place.oversubscribe = on;
     return 0;
-}
-
-static int apply_oversubscribe(void *target, const char *value, struct error *err)
-{
-    return set_oversubscribe(target, 1, err);
-}
-
-static int apply_nooversubscribe(void *target, const char *value, struct error *err)
-{
-    return set_oversubscribe(target, 0, err);
 }
 
 /* ---- cores and containment ------------------------------------------------------------------- */
@@ -764,9 +748,9 @@ static const struct option_def table[] = {
      "On other machines mprun is installed in DIR; without it, in the same place as here",
      .apply = apply_prefix},
     {"--oversubscribe --overcommit -O", NULL, PLACE, "Allow more ranks than slots",
-     .apply = apply_oversubscribe},
+     OPTION_BY(apply_oversubscribe, "")},
     {"--nooversubscribe --no-oversubscribe", NULL, PLACE, "Never start more ranks than slots",
-     .apply = apply_nooversubscribe},
+     OPTION_BY(apply_oversubscribe, "no")},
     {"--transport", "KIND", PLACE,
      "Connect the hosts by auto, unix, tcp, or stdio (through the start channel, without a port)",
      SETS(WORD, links.transport), .words = transport_words},
@@ -969,7 +953,7 @@ static const struct option_def table[] = {
 
     {"--wrap", "CMD", DEBUGGING,
      "Start 'CMD PROGRAM ARGUMENT...' instead of the program; %r in CMD is the rank, %h the host",
-     .apply = apply_wrap},
+     OPTION_BY(apply_command, "wrap")},
     {"--ranks", "LIST", DEBUGGING, "Let --wrap be for these ranks alone: 0,3-5",
      .apply = apply_ranks},
     {"--stop-on-exec", NULL, DEBUGGING,
@@ -978,7 +962,7 @@ static const struct option_def table[] = {
     {"--stop-in-init", NULL, DEBUGGING, "The same, in MPI_Init", SETS(FLAG, debug.stop_in_init)},
     {"--debug-daemon", "CMD", DEBUGGING,
      "When all ranks run, start CMD once on each host; MPRUN_PROCTABLE names a file with all ranks",
-     .apply = apply_debug_daemon},
+     OPTION_BY(apply_command, "daemon")},
     {"--get-stack-traces", NULL, DEBUGGING,
      "Print where all ranks are when --timeout is over, or when mprun gets SIGQUIT, which then "
      "ends nothing",

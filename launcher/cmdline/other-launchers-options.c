@@ -1012,9 +1012,9 @@ static const struct option_def table[] = {
 /* Is this an option about ranks or cores? It holds for the program that stands behind it. */
 bool cmdline_is_peers_app_option(const struct option_def *def)
 {
-    static int (*const places[])(void *target, const char *value, struct error *err) = {
-        anyway,          apply_hydra_bind,    apply_cc,        apply_depth,
-        apply_het_group, apply_cpus_per_core, apply_numa_list, apply_numa_count};
+    static option_fn *const places[] = {anyway,          apply_hydra_bind, apply_cc,
+                                        apply_depth,     apply_het_group,  apply_cpus_per_core,
+                                        apply_numa_list, apply_numa_count};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (def->apply == places[i])
             return true;
