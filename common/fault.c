@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 
 enum { PARTS = 8, VICTIMS = 2, WAIT_TURNS = 10000, WAIT_TURN_NS = 1000000 };
@@ -91,16 +92,14 @@ static int claim(const pid_t *victims, int n)
 {
     char text[64] = "";
     const char *path = getenv("MPRUN_FAULT_FILE");
-    int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    AUTO_CLOSE int fd = path ? open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
     if (fd < 0)
         return 0;
     for (int i = 0; i < n; i++) {
         size_t at = strlen(text);
         snprintf(text + at, sizeof(text) - at, "%d\n", (int)victims[i]);
     }
-    int rc = fd_write_all(fd, text, strlen(text));
-    close(fd);
-    return rc == 0;
+    return fd_write_all(fd, text, strlen(text)) == 0;
 }
 
 static void harm(pid_t pid, const char *action)

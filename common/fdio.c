@@ -48,6 +48,14 @@ int fd_write_all(int fd, const void *p, size_t n)
     return 0;
 }
 
+DIR *dir_take_fd(int fd)
+{
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    if (!d)
+        cleanup_close(&fd);
+    return d;
+}
+
 ssize_t file_read_at(int dir, const char *path, char *buf, size_t size)
 {
     AUTO_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);

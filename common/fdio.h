@@ -2,6 +2,7 @@
 /* fdio.h - descriptors, small files, and reads and writes of a whole length */
 #pragma once
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -17,6 +18,9 @@ int fd_set_nonblock(int fd, int on);
 int fd_write_all(int fd, const void *p, size_t n);
 /* Read exactly n bytes. 0, or -1 with errno (EPIPE at an early end). */
 int fd_read_all(int fd, void *p, size_t n);
+
+/* The directory that fd is, which this takes; NULL with errno, also where fd is -1. */
+DIR *dir_take_fd(int fd);
 
 /* Read a small file (under /proc, /sys) as a string without its last newlines: its length, or -1
  * with errno. A longer file is cut off. dir may be AT_FDCWD. */

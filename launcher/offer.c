@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/cleanup.h"
 #include "common/must.h"
 
 void offer_create(struct offer *ret, size_t nhosts)
@@ -40,17 +41,15 @@ void offer_add(struct offer *o, const struct alloc_host *h, uint32_t index, uint
 int offer_place(const struct offer *o, const struct plan_options *options, uint32_t first,
                 struct rank_set *hosts, struct error *err)
 {
-    struct plan p;
-    int rc = 0;
+    AUTO(plan_free) struct plan p = {.nhosts = 0};
     if (plan(&o->alloc, options, &p, err) < 0)
         return -1;
-    for (size_t i = 0; rc == 0 && i < p.nhosts; i++)
-        for (uint32_t k = 0; rc == 0 && k < rank_set_count(&p.hosts[i]); k++) {
+    for (size_t i = 0; i < p.nhosts; i++)
+        for (uint32_t k = 0; k < rank_set_count(&p.hosts[i]); k++) {
             struct rank_name name = rank_set_at(&p.hosts[i], k);
             name.rank += first;
             if (rank_set_add(&hosts[o->index[i]], name) < 0)
-                rc = error_errno(err, errno, "place rank %u", name.rank);
+                return error_errno(err, errno, "place rank %u", name.rank);
         }
-    plan_free(&p);
-    return rc;
+    return 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/near-words.h"
 
 static void add(struct error *err, const char *text)
@@ -107,28 +108,22 @@ struct near {
 /* The nearest program in a folder (relative to `directory`), as it would be written. */
 static int look_in(const char *directory, const char *folder, const char *name, struct near *best)
 {
-    int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int fd = openat(at, *folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    AUTO_CLOSE int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_DIR DIR *dir =
+        dir_take_fd(openat(at, *folder ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct dirent *e;
-    if (at >= 0)
-        close(at);
-    if (!dir) {
-        if (fd >= 0)
-            close(fd);
+    if (!dir)
         return -1;
-    }
     while ((e = readdir(dir))) {
         size_t badness = word_badness(name, e->d_name, strlen(e->d_name));
         struct stat st;
-        if (badness >= best->badness || fstatat(fd, e->d_name, &st, 0) < 0 ||
+        if (badness >= best->badness || fstatat(dirfd(dir), e->d_name, &st, 0) < 0 ||
             !S_ISREG(st.st_mode) || !(st.st_mode & 0111))
             continue;
         best->badness = badness;
         snprintf(best->path, sizeof(best->path), "%.300s%s%.80s", folder,
                  *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", e->d_name);
     }
-    closedir(dir);
     return 0;
 }
 

@@ -299,13 +299,11 @@ static bool begins_with_any(const char *name, const char *const prefixes[])
 
 char *libraries_needed(const char *path, const char *const prefixes[])
 {
-    struct object o = {0};
-    char *found = NULL;
+    AUTO(object_free) struct object o = {0};
     elf_version(EV_CURRENT);
     if (object_read(&o, path))
-        for (size_t i = 0; !found && i < o.nneeded; i++)
+        for (size_t i = 0; i < o.nneeded; i++)
             if (begins_with_any(o.needed[i], prefixes))
-                found = must(strdup(o.needed[i]));
-    object_free(&o);
-    return found;
+                return must(strdup(o.needed[i]));
+    return NULL;
 }

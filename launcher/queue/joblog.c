@@ -42,27 +42,23 @@ int joblog_read(const char *path,
     AUTO_FREE char *line = NULL;
     size_t size = 0;
     ssize_t length;
-    FILE *f = fopen(path, "re");
-    int rc = 0;
+    AUTO_FILE FILE *f = fopen(path, "re");
     *ret_size = 0;
     if (!f)
         return errno == ENOENT ? 0 : error_errno(err, errno, "open '%.200s'", path);
-    for (size_t n = 1; rc == 0 && (length = getline(&line, &size, f)) > 0; n++) {
+    for (size_t n = 1; (length = getline(&line, &size, f)) > 0; n++) {
         struct joblog_line l;
         if (line[length - 1] != '\n')
             break;
         *ret_size += length;
         if (n == 1 && strcmp(line, heading) == 0)
             continue;
-        rc = parse_line(line, &l) ? take(arg, &l, err)
-                                  : error_set(err, EINVAL, "it is no line of a joblog");
+        int rc = parse_line(line, &l) ? take(arg, &l, err)
+                                      : error_set(err, EINVAL, "it is no line of a joblog");
         if (rc < 0)
-            error_context(err, "'%.200s' line %zu", path, n);
+            return error_context(err, "'%.200s' line %zu", path, n);
     }
-    if (rc == 0 && ferror(f))
-        rc = error_errno(err, errno, "read '%.200s'", path);
-    fclose(f);
-    return rc;
+    return ferror(f) ? error_errno(err, errno, "read '%.200s'", path) : 0;
 }
 
 FILE *joblog_open(const char *path, long size, struct error *err)

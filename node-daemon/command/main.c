@@ -71,12 +71,10 @@ static int be_daemon(const struct mprund_options *o, int argc, char **argv)
 
 static int check(const struct mprund_options *o)
 {
-    struct conf conf;
+    AUTO(conf_free) struct conf conf = {.file = NULL};
     struct error e;
     int is_read = resolve_settings(o, &conf, &e) == 0;
     unsigned wrong = check_print(is_read ? &conf : NULL, o->config ? o->config : CONF_PATH, &e);
-    if (is_read)
-        conf_free(&conf);
     return wrong ? CODE_FAILED : CODE_OK;
 }
 

@@ -57,11 +57,11 @@ int resolve_settings(const struct mprund_options *o, struct conf *ret, struct er
 /* Takes fd. */
 static int give(enum gift gift, unsigned which, int fd, struct error *err)
 {
+    AUTO_CLOSE int taken = fd;
     struct gift_record r = {.head = record_head(gift, 0), .which = which};
-    int rc = record_send(START_CONTROL, &r, sizeof(r), fd);
-    int saved = errno;
-    close(fd);
-    return rc == 0 ? 0 : error_errno(err, saved, "hand the configuration to the supervisor");
+    return record_send(START_CONTROL, &r, sizeof(r), taken) == 0
+               ? 0
+               : error_errno(err, errno, "hand the configuration to the supervisor");
 }
 
 /* A copy of the text: the processes that are not root's may not be able to read the file. */
@@ -235,11 +235,7 @@ static int give_all(const struct mprund_options *o, const char *what, const stru
 
 int resolve(const struct mprund_options *o, const char *what, struct error *err)
 {
-    struct conf conf;
+    AUTO(conf_free) struct conf conf = {.file = NULL};
     (void)fcntl(START_CONTROL, F_SETFD, FD_CLOEXEC);
-    if (resolve_settings(o, &conf, err) < 0)
-        return -1;
-    int rc = give_all(o, what, &conf, err);
-    conf_free(&conf);
-    return rc;
+    return resolve_settings(o, &conf, err) < 0 ? -1 : give_all(o, what, &conf, err);
 }

@@ -33,11 +33,7 @@ static int is_number(const char *s)
 
 static DIR *open_directory(int root, const char *path)
 {
-    int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d)
-        cleanup_close(&fd);
-    return d;
+    return dir_take_fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 static int by_number(const void *a, const void *b)

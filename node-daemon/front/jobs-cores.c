@@ -179,16 +179,15 @@ static void record(struct job *job, enum grant_cores how, size_t n, struct idset
 {
     idset_free(&job->cores.cpus);
     job->cores = (struct job_cores){.how = how, .n = (unsigned)n, .cpus = *cpus};
+    *cpus = (struct idset){0};
 }
 
 /* These are the job's cores from here on; its cpuset is another matter. */
 static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsigned char *set)
 {
-    struct idset cpus = {0};
-    if (threads_of(job->jobs, set, &cpus) < 0) {
-        idset_free(&cpus);
+    AUTO(idset_free) struct idset cpus = {0};
+    if (threads_of(job->jobs, set, &cpus) < 0)
         return -1;
-    }
     record(job, how, n, &cpus);
     return 0;
 }
@@ -224,7 +223,7 @@ static int give_cpus(const struct job *job, const struct idset *cpus, struct err
 static int change_quietly(struct job *job, enum grant_cores how, size_t n, const unsigned char *set,
                           struct error *err)
 {
-    struct idset cpus = {0};
+    AUTO(idset_free) struct idset cpus = {0};
     int rc = threads_of(job->jobs, set, &cpus);
     if (rc < 0) {
         error_errno(err, errno, "choose its hardware threads");
@@ -233,10 +232,8 @@ static int change_quietly(struct job *job, enum grant_cores how, size_t n, const
         struct error e;
         (void)give_cpus(job, &job->cores.cpus, &e);
     }
-    if (rc < 0) {
-        idset_free(&cpus);
+    if (rc < 0)
         return error_context(err, "give job %s other cores", job->name);
-    }
     record(job, how, n, &cpus);
     take_note(job);
     nodes_hold_memory(job);
@@ -465,7 +462,7 @@ static enum grant_cores parse_note(const char *text, unsigned *ret_n)
 static void go_by_cpuset(struct job *job)
 {
     AUTO_SETS struct sets s = {0};
-    struct idset has = {0};
+    AUTO(idset_free) struct idset has = {0};
     size_t n = 0;
     if (at_read_cpus(cores_at(job), &has) == 0 && find_sets(job->jobs, job, &s) == 0) {
         host_cores_of_threads(&job->jobs->cores, &has, s.own);
@@ -473,8 +470,6 @@ static void go_by_cpuset(struct job *job)
     }
     if (n > 0 && n < count(job->jobs, s.pool))
         record(job, GRANT_CORES_CHOSEN, n, &has);
-    else
-        idset_free(&has);
 }
 
 void cores_read(struct job *job)
@@ -547,7 +542,7 @@ int cores_lend(struct job *job, struct idset *cpus, struct error *err)
 {
     const struct jobs *j = job->jobs;
     AUTO_SETS struct sets s = {0};
-    struct idset kept = {0};
+    AUTO(idset_free) struct idset kept = {0};
     if (!is_held(job))
         return error_set(err, ENOTSUP, "job %s has no cores of its own", job->name);
     if (find_sets(j, job, &s) < 0 || idset_copy(&kept, &job->cores.cpus) < 0)
@@ -556,18 +551,15 @@ int cores_lend(struct job *job, struct idset *cpus, struct error *err)
     host_cores_of_threads(&j->cores, &kept, s.chosen);
     int rc = count(j, s.chosen) > 0 ? 0 : choose_cores(&j->cores, s.own, 1, s.chosen);
     if (rc < 0 || threads_of(j, s.chosen, &kept) < 0)
-        rc = error_errno(err, errno, "choose the cores that job %s keeps", job->name);
-    else
-        rc = give_cpus(job, &kept, err);
-    if (rc == 0) {
-        idset_free(cpus);
-        *cpus = job->cores.cpus;
-        idset_subtract(cpus, &kept);
-        job->cores.cpus = kept;
-        return 0;
-    }
-    idset_free(&kept);
-    return rc;
+        return error_errno(err, errno, "choose the cores that job %s keeps", job->name);
+    if (give_cpus(job, &kept, err) < 0)
+        return -1;
+    idset_free(cpus);
+    *cpus = job->cores.cpus;
+    idset_subtract(cpus, &kept);
+    job->cores.cpus = kept;
+    kept = (struct idset){0};
+    return 0;
 }
 
 int cores_take_back(struct job *job, const struct idset *cpus, struct error *err)

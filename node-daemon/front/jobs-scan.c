@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "node-daemon/front/jobs-private.h"
 #include "node-daemon/lib/marks.h"
 
@@ -121,15 +122,6 @@ static int take_up(struct jobs *j, const struct job *found, struct error *err)
     return 0;
 }
 
-static DIR *open_part(const struct ground *g, size_t part)
-{
-    int fd = at_open(ground_at(g, part, "."));
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d)
-        cleanup_close(&fd);
-    return d;
-}
-
 static int is_tracked(const struct jobs *j, const char *dir)
 {
     for (size_t i = 0; i < j->n; i++)
@@ -141,7 +133,7 @@ static int is_tracked(const struct jobs *j, const char *dir)
 int jobs_scan(struct jobs *j, struct error *err)
 {
     for (size_t part = 0; part < j->ground->n; part++) {
-        AUTO_DIR DIR *d = open_part(j->ground, part);
+        AUTO_DIR DIR *d = dir_take_fd(at_open(ground_at(j->ground, part, ".")));
         if (!d)
             return error_errno(err, errno, "read cgroup '%s'", j->ground->part[part].path);
         struct dirent *e;

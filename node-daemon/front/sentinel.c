@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/log.h"
 #include "node-daemon/front/jobs.h"
 #include "node-daemon/lib/trace.h"
@@ -54,14 +55,9 @@ static int is_sentinel(int dir, const char *name)
 /* jobs: those whose files stay; NULL: none do. */
 static void remove_others(int dir, struct jobs *jobs)
 {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    AUTO_DIR DIR *d = dir_take_fd(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct dirent *e;
-    if (!d) {
-        cleanup_close(&fd);
-        return;
-    }
-    while ((e = readdir(d)))
+    while (d && (e = readdir(d)))
         if (is_sentinel(dir, e->d_name) && !(jobs && is_of_a_job(jobs, e->d_name)))
             (void)unlinkat(dir, e->d_name, 0);
 }

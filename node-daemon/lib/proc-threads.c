@@ -35,18 +35,13 @@ static char *memberships_of_other(int proc)
 {
     char path[PATH_SIZE];
     long threads;
-    int fd = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d) {
-        cleanup_close(&fd);
-        return NULL;
-    }
-    for (struct dirent *e; (e = readdir(d));) {
+    AUTO_DIR DIR *d = dir_take_fd(openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (struct dirent *e; d && (e = readdir(d));) {
         snprintf(path, sizeof(path), "%s/stat", e->d_name);
-        if (e->d_name[0] == '.' || !lives(fd, path, &threads))
+        if (e->d_name[0] == '.' || !lives(dirfd(d), path, &threads))
             continue;
         snprintf(path, sizeof(path), "%s/cgroup", e->d_name);
-        return file_slurp_at(fd, path, TABLE_MAX, NULL);
+        return file_slurp_at(dirfd(d), path, TABLE_MAX, NULL);
     }
     return NULL;
 }

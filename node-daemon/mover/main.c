@@ -57,14 +57,12 @@ static int prepare(struct mover *m, struct error *err)
 
 static int ask_who(struct mover *m, int fd, bool is_socket, struct error *err)
 {
-    struct identity who = {.proc = -1};
-    int rc = is_socket ? identity_of_socket(fd, &who, err) : identity_of_directory(fd, &who, err);
-    if (rc == 0 && m->q.head.what == MOVER_WHERE)
-        rc = enter_where(&m->ground, &who, &m->a, err);
-    else if (rc == 0)
-        rc = enter_job(&m->ground, &who, is_socket, m->q.dir, (enum mover_part)m->q.part, err);
-    identity_close(&who);
-    return rc;
+    AUTO(identity_close) struct identity who = {.proc = -1};
+    if ((is_socket ? identity_of_socket : identity_of_directory)(fd, &who, err) < 0)
+        return -1;
+    if (m->q.head.what == MOVER_WHERE)
+        return enter_where(&m->ground, &who, &m->a, err);
+    return enter_job(&m->ground, &who, is_socket, m->q.dir, (enum mover_part)m->q.part, err);
 }
 
 static bool has_ends(const struct mover_request *q)

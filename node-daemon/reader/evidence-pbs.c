@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "node-daemon/reader/pbs-job-file.h"
 
 enum { ENTRIES_MAX = 4096, JOB_FILE_MAX = 4 << 20, NAME_BUFFER = NAME_MAX + 1 };
@@ -57,9 +58,7 @@ typedef bool (*entry_fn)(void *arg, int dir, const char *name);
 static bool find_entry(int dir, entry_fn fn, void *arg)
 {
     bool found = false;
-    AUTO_DIR DIR *d = dir < 0 ? NULL : fdopendir(dir);
-    if (!d)
-        cleanup_close(&dir);
+    AUTO_DIR DIR *d = dir_take_fd(dir);
     for (int i = 0; d && !found && i < ENTRIES_MAX; i++) {
         const struct dirent *e = readdir(d);
         if (!e)

@@ -57,18 +57,17 @@ static DIR *open_spool(const struct conf *c)
 static int find_step(const struct conf *c, step_fn fn, void *arg)
 {
     char job[GRANT_JOB_MAX];
-    DIR *dir = open_spool(c);
-    int found = 0;
+    AUTO_DIR DIR *dir = open_spool(c);
     if (!dir)
         return -1;
-    for (int i = 0; !found && i < ENTRIES_MAX; i++) {
+    for (int i = 0; i < ENTRIES_MAX; i++) {
         const struct dirent *d = readdir(dir);
         if (!d)
             break;
-        found = read_job(d->d_name, job) && fn(arg, dirfd(dir), d->d_name, job);
+        if (read_job(d->d_name, job) && fn(arg, dirfd(dir), d->d_name, job))
+            return 1;
     }
-    closedir(dir);
-    return found;
+    return 0;
 }
 
 /* The process of root's that listens at a socket there; 0: none. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/number.h"
 #include "common/proc.h"
 
@@ -130,27 +131,16 @@ char *ge_spool_text(const struct conf *c, int dir, const char *name)
         errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
         return NULL;
     }
-    char *text = calloc(1, (size_t)st.st_size + 1);
-    ssize_t n = text ? read(fd, text, (size_t)st.st_size) : -1;
-    if (n >= 0)
-        return text;
-    int saved = errno;
-    free(text);
-    errno = saved;
-    return NULL;
+    AUTO_FREE char *text = calloc(1, (size_t)st.st_size + 1);
+    return text && read(fd, text, (size_t)st.st_size) >= 0 ? take_ptr(text) : NULL;
 }
 
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),
                   int (*fn)(void *arg, int fd, const char *name), void *arg)
 {
-    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    AUTO_DIR DIR *d = dir_take_fd(openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct dirent *e;
-    if (!d) {
-        cleanup_close(&fd);
-        return 0;
-    }
-    for (int n = 0; n < ENTRIES_MAX && (e = readdir(d)); n++) {
+    for (int n = 0; d && n < ENTRIES_MAX && (e = readdir(d)); n++) {
         AUTO_CLOSE int one = fits(e->d_name) ? open_trusted(c, dir, e->d_name, O_DIRECTORY) : -1;
         if (one >= 0 && fn(arg, one, e->d_name))
             return 1;

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
 #include "common/number.h"
@@ -51,16 +52,14 @@ static int parse_words(int argc, char **argv, struct question *ret, struct error
 static int understand(const struct question *q, const struct ask_answer *a, struct demand *ret,
                       struct error *err)
 {
-    struct gridengine_job job;
+    AUTO(gridengine_job_free) struct gridengine_job job = {.id = 0};
     if (buffer_len(&a->said) == 0)
         return error_set(err, EIO, "it printed nothing, but: %.*s", (int)buffer_len(&a->errors),
                          buffer_len(&a->errors) ? (const char *)buffer_ptr(&a->errors) : "");
     if (gridengine_job_parse((const char *)buffer_ptr(&a->said), buffer_len(&a->said), q->task,
                              &job, err) < 0)
         return -1;
-    int rc = demand_of_job(&job, &q->names, ret, err);
-    gridengine_job_free(&job);
-    return rc;
+    return demand_of_job(&job, &q->names, ret, err);
 }
 
 static int ask_about(const struct question *q, struct demand *ret, struct error *err)
@@ -71,14 +70,14 @@ static int ask_about(const struct question *q, struct demand *ret, struct error 
                     .seconds = (double)q->seconds,
                     .max = GRIDENGINE_XML_MAX,
                     .same_group = 1}; /* so that mprund can end it with this one */
-    struct ask_answer answer;
+    AUTO(ask_answer_free) struct ask_answer answer = {.status = 0};
     if (ask_run(&a, &answer, err) < 0)
         return error_context(err, "run '%s -xml -j %s'", q->qstat, q->job);
     if (syscalls_keep_to_self(NULL) < 0) /* what users write is read now */
         log_debug("qstat's answer is read without a filter of system calls");
-    int rc = understand(q, &answer, ret, err);
-    ask_answer_free(&answer);
-    return rc < 0 ? error_context(err, "read '%s -xml -j %s'", q->qstat, q->job) : 0;
+    return understand(q, &answer, ret, err) < 0
+               ? error_context(err, "read '%s -xml -j %s'", q->qstat, q->job)
+               : 0;
 }
 
 /* A line without control characters: it goes to a log. */

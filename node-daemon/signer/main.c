@@ -47,12 +47,8 @@ static void end_by_signal(sigset_t *ret_else)
 
 static int take_key(struct signer *s, struct error *err)
 {
-    int fd = take_fd(&s->start.of[GIFT_KEY]);
-    if (fd < 0)
-        return 0;
-    int rc = token_key_read_fd(fd, "grant_key", &s->key, err);
-    close(fd);
-    return rc;
+    AUTO_CLOSE int fd = take_fd(&s->start.of[GIFT_KEY]);
+    return fd < 0 ? 0 : token_key_read_fd(fd, "grant_key", &s->key, err);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

@@ -48,25 +48,17 @@ int contain_enter(const struct containment *c, const char *dir, const struct pro
 static bool is_in(const struct containment *c, pid_t pid, const char *dir)
 {
     char in[CGROUP_NAME_MAX];
-    struct process p;
-    if (process_open(pid, &p) < 0)
-        return false;
-    bool is = contain_where(c, &p, in) == 0 && !strcmp(in, dir);
-    process_close(&p);
-    return is;
+    AUTO(process_close) struct process p = {.dir = -1};
+    return process_open(pid, &p) == 0 && contain_where(c, &p, in) == 0 && !strcmp(in, dir);
 }
 
 /* A child of one that is in the job, and is itself in none, nor in a step. */
 static bool move_child(const struct containment *c, const char *dir, pid_t pid, pid_t parent)
 {
     char in[CGROUP_NAME_MAX];
-    struct process p;
-    if (process_open(pid, &p) < 0)
-        return false;
-    bool moved = p.parent == parent && contain_where(c, &p, in) == 0 && !in[0] &&
-                 is_in(c, parent, dir) && contain_enter(c, dir, &p, NULL) == 0;
-    process_close(&p);
-    return moved;
+    AUTO(process_close) struct process p = {.dir = -1};
+    return process_open(pid, &p) == 0 && p.parent == parent && contain_where(c, &p, in) == 0 &&
+           !in[0] && is_in(c, parent, dir) && contain_enter(c, dir, &p, NULL) == 0;
 }
 
 size_t contain_below(const struct containment *c, const char *dir, pid_t top)

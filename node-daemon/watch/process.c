@@ -240,14 +240,11 @@ static int ran_it(const struct process *p, const struct program *program)
 /* It is still the parent after it was looked at, so it was that one. */
 int process_is_child_of(const struct process *p, const struct program *daemon)
 {
-    struct process parent;
+    AUTO(process_close) struct process parent = {.dir = -1};
     struct process now = {.dir = p->dir};
-    if (process_open(p->parent, &parent) < 0)
-        return 0;
-    int is = parent.real_uid == 0 && ran_it(&parent, daemon) && look(&now) == 0 &&
-             now.parent == p->parent;
+    int is = process_open(p->parent, &parent) == 0 && parent.real_uid == 0 &&
+             ran_it(&parent, daemon) && look(&now) == 0 && now.parent == p->parent;
     free(now.groups);
-    process_close(&parent);
     return is;
 }
 

@@ -59,12 +59,10 @@ static int find_program(const char *name, char **ret, struct error *err)
 /* In a job of -pty y all tasks have terminals, whatever options qrsh gets. */
 static bool tasks_have_terminals(void)
 {
-    struct task_spool spool;
+    AUTO(task_spool_free) struct task_spool spool = {0};
     task_spool_read(&spool);
     const char *pty = task_spool_value(&spool, "pty");
-    bool have = pty && strcmp(pty, "1") == 0;
-    task_spool_free(&spool);
-    return have;
+    return pty && strcmp(pty, "1") == 0;
 }
 
 enum { QRSH_WORDS = 8 };
@@ -129,10 +127,9 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
  * agent at a terminal is stopped when it reads. */
 bool qrsh_hand_over(struct starting *s, size_t host, int *ret_fd)
 {
-    pid_t *children = NULL;
+    AUTO_FREE pid_t *children = NULL;
     const struct qrsh *q = fanout_arg(s);
     bool is_builtin = proc_children(fanout_client_pid(s, host), &children) == 0;
-    free(children);
     return is_builtin && !q->has_terminal && fanout_hand_over(s, host, ret_fd);
 }
 

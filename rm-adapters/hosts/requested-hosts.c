@@ -108,20 +108,17 @@ static int named_choose(struct hostlist *from, const struct hostlist *named, con
 
 int named_read(const struct host_request *request, struct hostlist *ret, struct error *err)
 {
-    struct hostlist files = {.stated = 0}, lists = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist files = {.stated = 0}, lists = {.stated = 0};
     snprintf(lists.allocation.source, sizeof(lists.allocation.source), "--host");
-    int rc = read_files(request, &files, err) < 0 || read_lists(request, &lists, err) < 0 ? -1 : 0;
-    if (rc == 0 && request->nfiles && request->nlists &&
+    if (read_files(request, &files, err) < 0 || read_lists(request, &lists, err) < 0)
+        return -1;
+    if (request->nfiles && request->nlists &&
         named_choose(&files, &lists, "not in the host file", err) < 0)
-        rc = error_context(err, "--host");
+        return error_context(err, "--host");
     struct hostlist *l = request->nfiles ? &files : &lists;
-    if (rc == 0) {
-        *ret = *l;
-        *l = (struct hostlist){.stated = 0};
-    }
-    hostlist_free(&files);
-    hostlist_free(&lists);
-    return rc;
+    *ret = *l;
+    *l = (struct hostlist){.stated = 0};
+    return 0;
 }
 
 int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,

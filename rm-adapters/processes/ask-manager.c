@@ -130,7 +130,7 @@ int ask_command(const char *path, char *const argv[], double seconds, char *buf,
                 struct error *err)
 {
     struct ask a = {.path = path, .argv = argv, .seconds = seconds, .max = COMMAND_MAX};
-    struct ask_answer answer;
+    AUTO(ask_answer_free) struct ask_answer answer = {.status = 0};
     buf[0] = 0;
     if (ask_run(&a, &answer, err) < 0)
         return -1;
@@ -139,7 +139,7 @@ int ask_command(const char *path, char *const argv[], double seconds, char *buf,
     if (have)
         memcpy(buf, buffer_ptr(&answer.said), have);
     buf[have] = 0;
-    int status = answer.status;
-    ask_answer_free(&answer);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : error_set(err, EPROTO, "it failed");
+    return WIFEXITED(answer.status) && WEXITSTATUS(answer.status) == 0
+               ? 0
+               : error_set(err, EPROTO, "it failed");
 }

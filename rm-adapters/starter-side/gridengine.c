@@ -20,6 +20,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/starter-side/starter-side.h"
@@ -134,15 +135,12 @@ static int gridengine_plan(struct job_command *c, char **words)
 {
     const char *shell = getenv("SGE_STARTER_SHELL_PATH");
     const char *login = getenv("SGE_STARTER_USE_LOGIN_SHELL");
-    struct task_spool spool;
+    AUTO(task_spool_free) struct task_spool spool = {0};
     c->is_login = login && strcasecmp(login, "true") == 0;
     if (!shell || !shell[0])
         return plan_task(c, words);
     task_spool_read(&spool);
-    int rc =
-        is_binary(&spool) ? plan_binary(c, &spool, shell, words) : plan_script(c, shell, words);
-    task_spool_free(&spool);
-    return rc;
+    return is_binary(&spool) ? plan_binary(c, &spool, shell, words) : plan_script(c, shell, words);
 }
 
 /* ---- what a job can know of itself ----------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/fdio.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-link.h"
@@ -69,7 +70,7 @@ static int open_given(char *text, int *ret_fd, struct error *err)
 static int pbs_open_start(int *ret_fd, struct error *err)
 {
     char *given = getenv(TM_PREAMBLE_VARIABLE);
-    struct buffer request = {.data = NULL}, messages = {.data = NULL};
+    AUTO(buffer_free) struct buffer request = {.data = NULL}, messages = {.data = NULL};
     struct tm_answer a;
     struct tm_job job;
     struct where w;
@@ -90,8 +91,6 @@ static int pbs_open_start(int *ret_fd, struct error *err)
         rc = *ret_fd = make_pipe(a.data, a.n, err);
     if (messages.data)
         explicit_bzero(messages.data, messages.cap);
-    buffer_free(&request);
-    buffer_free(&messages);
     return rc < 0 ? error_context(err, "ask pbs_mom for the start parameters") : 1;
 }
 
@@ -105,7 +104,7 @@ static bool pbs_counts_sessions(void)
 
 static int pbs_attach_session(pid_t pid, struct error *err)
 {
-    struct buffer request = {.data = NULL}, messages = {.data = NULL};
+    AUTO(buffer_free) struct buffer request = {.data = NULL}, messages = {.data = NULL};
     struct tm_answer a = {.error = 0};
     struct tm_job job;
     struct where w;
@@ -118,8 +117,6 @@ static int pbs_attach_session(pid_t pid, struct error *err)
         rc = tm_ask(&job, &request, TM_ATTACH_SECONDS, &messages, &a, err);
     if (rc == 0 && a.error && a.error != TM_ATTACHED_ALREADY && a.error != TM_NO_PROCESS)
         rc = error_set(err, EPROTO, "error %d, %s", a.error, tm_error_text(a.error));
-    buffer_free(&request);
-    buffer_free(&messages);
     return rc < 0 ? error_context(err, "have pbs_mom count the session of process %d", (int)pid)
                   : 0;
 }

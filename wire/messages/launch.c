@@ -319,13 +319,13 @@ static int grant_unpack(const Mprun__Launch *m, struct launch *ret, struct error
 static int hosts_unpack(const Mprun__Launch *m, uint32_t host_index, struct launch *ret,
                         struct error *err)
 {
-    struct rank_map map;
+    AUTO(rank_map_free) struct rank_map map = {0};
     if (rank_map_create(&map, m->world, m->nranks, err) < 0)
         return -1;
     ret->host_index = host_index;
-    int rc = placements_unpack(m->hosts, m->n_hosts, &map, &ret->hosts, &ret->nhosts, err);
-    rank_map_free(&map);
-    return rc < 0 ? -1 : grant_unpack(m, ret, err);
+    return placements_unpack(m->hosts, m->n_hosts, &map, &ret->hosts, &ret->nhosts, err) < 0
+               ? -1
+               : grant_unpack(m, ret, err);
 }
 
 /* Names that become parts of paths. */
