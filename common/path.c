@@ -24,18 +24,16 @@ int path_make_private(const char *path, struct error *err)
 {
     if (mkdir(path, 0700) < 0)
         return error_errno(err, errno, "make directory '%s'", path);
-    int fd = open(path, OPEN_DIR);
+    AUTO_CLOSE int fd = open(path, OPEN_DIR);
     if (fd < 0)
         return error_errno(err, errno, "open the new directory '%s'", path);
     /* somebody who can rename in the parent could have put another one there */
     struct stat st;
-    if (fstat(fd, &st) < 0 || st.st_uid != geteuid()) {
-        close(fd);
+    if (fstat(fd, &st) < 0 || st.st_uid != geteuid())
         return error_set(err, EPERM, "open the new directory '%s': somebody replaced it", path);
-    }
     if (st.st_mode & 077)
         fchmod(fd, 0700); /* a default ACL may have opened it */
-    return fd;
+    return take_fd(&fd);
 }
 
 /* Is the open directory ours, and closed to others? */

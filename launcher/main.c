@@ -104,11 +104,10 @@ static int end_output(void)
 /* Another standard input than mprun was given. */
 static int open_input_file(const char *path, struct error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
-        return error_errno(err, errno, "read standard input from '%.200s'", path);
-    close(fd);
-    return 0;
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && dup2(fd, STDIN_FILENO) >= 0
+               ? 0
+               : error_errno(err, errno, "read standard input from '%.200s'", path);
 }
 
 static int open_step(struct run *r, struct error *err)
@@ -144,13 +143,12 @@ static int dry_run(struct run *r)
 /* --display map: what --dry-run prints. The step itself says what fails. */
 static int show_plan(struct run *r)
 {
-    struct step_record foreseen;
+    AUTO(step_record_free) struct step_record foreseen;
     struct error e;
     step_record_init(&foreseen, r->plan);
     step_record_add_world(&foreseen, r->worlds.first);
     (void)foresee(r->hosts, &foreseen, &e);
     explain_print(r->hosts, &foreseen, NULL);
-    step_record_free(&foreseen);
     return fflush(stdout);
 }
 

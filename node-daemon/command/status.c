@@ -173,7 +173,7 @@ static void write_table(const struct status *s)
 
 int status_print(int as_json, struct error *err)
 {
-    struct status s;
+    AUTO(status_free) struct status s = {0};
     int stuck = 0;
     if (status_ask(&s, err) < 0)
         return -1;
@@ -184,18 +184,16 @@ int status_print(int as_json, struct error *err)
         write_table(&s);
     for (size_t i = 0; i < s.n; i++)
         stuck |= s.job[i].state == GRANT_STUCK;
-    status_free(&s);
     return rc < 0 ? -1 : stuck;
 }
 
 int status_print_numbers(struct error *err)
 {
-    struct status s;
+    AUTO(status_free) struct status s = {0};
     if (status_ask(&s, err) < 0)
         return -1;
     printf("mprund_stuck:%" PRIu32 "\n", s.all.stuck);
     if (s.all.cores_free != GRANT_UNKNOWN)
         printf("free_cores:%" PRIu32 "\n", s.all.cores_free);
-    status_free(&s);
     return 0;
 }

@@ -27,13 +27,10 @@ static char *read_text(int fd, const char *path, struct error *err)
             "read configuration '%s': it must belong to root and be writable to nobody else "
             "(chown root, chmod 644)",
             path));
-    char *text = calloc(1, (size_t)st.st_size + 1);
-    if (!text || pread(fd, text, (size_t)st.st_size, 0) != st.st_size) {
-        error_errno(err, text ? EIO : ENOMEM, "read configuration '%s'", path);
-        free(text);
-        return NULL;
-    }
-    return text;
+    AUTO_FREE char *text = calloc(1, (size_t)st.st_size + 1);
+    if (!text || pread(fd, text, (size_t)st.st_size, 0) != st.st_size)
+        return error_null(error_errno(err, text ? EIO : ENOMEM, "read configuration '%s'", path));
+    return take_ptr(text);
 }
 
 /* libconfuse (3.3) counts the lines of comments several times: messages would name wrong ones. */

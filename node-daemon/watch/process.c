@@ -153,17 +153,15 @@ static char *read_environment(const struct process *p, size_t *ret_len)
 {
     unsigned long begin;
     size_t n = environment_at(p, &begin);
-    char *all = n > 0 && n < ENVIRONMENT_MAX ? malloc(n + 1) : NULL;
+    AUTO_FREE char *all = n > 0 && n < ENVIRONMENT_MAX ? malloc(n + 1) : NULL;
     struct iovec to = {.iov_base = all, .iov_len = n};
     struct iovec from = {.iov_base = (void *)begin, .iov_len = n}; /* NOLINT: not our memory */
     ssize_t got = all ? process_vm_readv(p->pid, &to, 1, &from, 1, 0) : -1;
-    if (got < 0 || !process_is_alive(p)) { /* what was read was perhaps another's */
-        free(all);
+    if (got < 0 || !process_is_alive(p)) /* what was read was perhaps another's */
         return NULL;
-    }
     all[got] = 0;
     *ret_len = (size_t)got;
-    return all;
+    return take_ptr(all);
 }
 
 int process_environment(const struct process *p, const char *name, char *buf, size_t n)

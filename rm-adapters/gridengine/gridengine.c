@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/cleanup.h"
 #include "common/number.h"
 #include "rm-adapters/processes/start-many.h"
 #include "rm-adapters/hosts/requested-hosts.h"
@@ -137,7 +138,7 @@ static int read_granted(struct hostlist *l, struct error *err)
 static int gridengine_read_allocation(const struct host_request *request, struct allocation *ret,
                                       struct error *err)
 {
-    struct hostlist granted = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist granted = {.stated = 0};
     char reason[200];
     if (request->argument)
         return error_set(err, EINVAL, "'--rm gridengine' takes no ':%.60s'", request->argument);
@@ -148,10 +149,8 @@ static int gridengine_read_allocation(const struct host_request *request, struct
     if (!have_job(reason, sizeof(reason)))
         return error_set(err, EINVAL, "%s; start mprun from a job script, qrsh or qlogin", reason);
     if (read_granted(&granted, err) < 0 ||
-        named_cut(request, &granted, gridengine_variable("JOB_ID"), err) < 0) {
-        hostlist_free(&granted);
+        named_cut(request, &granted, gridengine_variable("JOB_ID"), err) < 0)
         return -1;
-    }
     *ret = hostlist_take(&granted);
     name_job(ret);
     named_mark_here(ret);

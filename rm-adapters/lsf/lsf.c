@@ -127,7 +127,7 @@ static int read_granted(struct hostlist *l, struct error *err)
 static int lsf_read_allocation(const struct host_request *request, struct allocation *ret,
                                struct error *err)
 {
-    struct hostlist granted = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist granted = {.stated = 0};
     char reason[200];
     if (request->argument)
         return error_set(err, EINVAL, "'--rm lsf' takes no ':%.60s'", request->argument);
@@ -135,10 +135,8 @@ static int lsf_read_allocation(const struct host_request *request, struct alloca
         return error_set(err, EINVAL, "%s; start mprun from a job of bsub",
                          reason[0] ? reason : "LSB_JOBID is not set");
     if (read_granted(&granted, err) < 0 ||
-        named_cut(request, &granted, variable("LSB_JOBID"), err) < 0) {
-        hostlist_free(&granted);
+        named_cut(request, &granted, variable("LSB_JOBID"), err) < 0)
         return -1;
-    }
     *ret = hostlist_take(&granted);
     snprintf(ret->job_id, sizeof(ret->job_id), "%.40s", variable("LSB_JOBID"));
     const char *configuration = variable("LSF_ENVDIR");

@@ -90,7 +90,7 @@ uint32_t pbs_own_node(uint32_t *ret_nodes)
 static int pbs_read_allocation(const struct host_request *request, struct allocation *ret,
                                struct error *err)
 {
-    struct hostlist granted = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist granted = {.stated = 0};
     struct tm_job job;
     uint32_t lines;
     if (request->argument)
@@ -98,10 +98,8 @@ static int pbs_read_allocation(const struct host_request *request, struct alloca
     if (tm_job_read(&job, err) < 0)
         return error_context(err, "start mprun from a job script or 'qsub -I'");
     if (read_lines(&granted, &lines, err) < 0 ||
-        named_cut(request, &granted, getenv("PBS_JOBID"), err) < 0) {
-        hostlist_free(&granted);
+        named_cut(request, &granted, getenv("PBS_JOBID"), err) < 0)
         return -1;
-    }
     *ret = hostlist_take(&granted);
     snprintf(ret->job_id, sizeof(ret->job_id), "%.60s", job.id);
     snprintf(ret->source, sizeof(ret->source), "PBS_NODEFILE");

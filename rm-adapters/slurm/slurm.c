@@ -186,7 +186,7 @@ static int read_granted(struct job_part *part, struct hostlist *l, struct error 
 static int slurm_read_allocation(const struct host_request *request, struct allocation *ret,
                                  struct error *err)
 {
-    struct hostlist granted = {.stated = 0};
+    AUTO(hostlist_free) struct hostlist granted = {.stated = 0};
     struct job_part part;
     char reason[200];
     if (!slurm_detect(request, reason, sizeof(reason)))
@@ -196,10 +196,8 @@ static int slurm_read_allocation(const struct host_request *request, struct allo
         return -1;
     int rc = read_granted(&part, &granted, err);
     uint32_t slot_cores = granted.allocation.slot_cores;
-    if (rc < 0 || named_cut(request, &granted, slurm_variable("SLURM_JOB_ID"), err) < 0) {
-        hostlist_free(&granted);
+    if (rc < 0 || named_cut(request, &granted, slurm_variable("SLURM_JOB_ID"), err) < 0)
         return -1;
-    }
     *ret = hostlist_take(&granted);
     ret->slot_cores = slot_cores;
     snprintf(ret->slot_cores_source, sizeof(ret->slot_cores_source), "SLURM_CPUS_PER_TASK");
