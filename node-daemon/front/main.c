@@ -28,39 +28,39 @@ struct front {
     struct ground ground;
     struct reader_link *reader;
     struct jobs *jobs;
-    struct refine *refine;
+    struct refine refine;
     struct requests requests;
     struct server *server;
-    struct watch_link *watch;
+    struct watch_link watch;
 };
 
 /* ---- what the parts of it ask of each other -------------------------------------------------- */
 
 static void job_ended(void *arg, const struct job *job)
 {
-    const struct front *f = arg;
+    struct front *f = arg;
     sentinel_remove(f->requests.sentinels, job);
-    if (f->watch)
-        watch_link_ended(f->watch, job);
+    if (f->watch.loop)
+        watch_link_ended(&f->watch, job);
 }
 
 static void job_is_stuck(void *arg, const struct job *job, size_t part)
 {
-    const struct front *f = arg;
-    if (f->watch)
-        watch_link_stuck(f->watch, job, part);
+    struct front *f = arg;
+    if (f->watch.loop)
+        watch_link_stuck(&f->watch, job, part);
 }
 
 static void job_is_awaited(void *arg, struct job *job)
 {
     struct front *f = arg;
-    refine_awaited(f->refine, job);
+    refine_awaited(&f->refine, job);
 }
 
 static void job_is_made(void *arg, struct job *job, const struct evidence *e)
 {
     struct front *f = arg;
-    refine_made(f->refine, job, e);
+    refine_made(&f->refine, job, e);
 }
 
 /* The answer is of the job that has this question: its name may be another's by now. */
@@ -107,17 +107,17 @@ static void job_is_gone(void *arg, const char *name)
 static void task_is_noted(void *arg, const char *job, pid_t pid, gid_t group)
 {
     struct front *f = arg;
-    if (!f->watch)
+    if (!f->watch.loop)
         return;
-    watch_link_note(f->watch, job, group);
-    watch_link_consider(f->watch, pid);
+    watch_link_note(&f->watch, job, group);
+    watch_link_consider(&f->watch, pid);
 }
 
 static void events_are_lost(void *arg)
 {
     struct front *f = arg;
-    if (f->watch)
-        watch_link_look(f->watch);
+    if (f->watch.loop)
+        watch_link_look(&f->watch);
 }
 
 static void reader_took(void *arg, uid_t uid, double seconds)
@@ -147,7 +147,7 @@ static void control_ready(void *arg, int fd, unsigned events)
     if (gift == GIFT_LINK && which == ROLE_READER)
         reader_link_renew(f->reader);
     else if (gift == GIFT_LINK && which == ROLE_WATCH)
-        watch_link_renew(f->watch);
+        watch_link_renew(&f->watch);
     else if (gift == GIFT_SENTINELS)
         f->requests.sentinels = f->start.of[GIFT_SENTINELS];
     else if (gift == GIFT_ALL && server_listen(f->server, &e) < 0)
@@ -219,17 +219,17 @@ static int open_front(struct front *f, struct error *err)
                                     .conf = &f->conf,
                                     .sentinels = f->start.of[GIFT_SENTINELS]};
     if (!(f->reader = reader_link_create(f->loop, &f->start, &f->conf, &reader_calls, f, err)) ||
-        !(f->jobs = jobs_create(f->loop, &f->start, &f->ground, &f->conf, &watch, err)) ||
-        !(f->refine = refine_create(f->loop, f->jobs, f->reader, &f->conf, is_settled, f, err)))
+        !(f->jobs = jobs_create(f->loop, &f->start, &f->ground, &f->conf, &watch, err)))
         return -1;
+    refine_init(&f->refine, f->loop, f->jobs, f->reader, &f->conf, is_settled, f);
     f->requests.reader = f->reader;
     f->requests.jobs = f->jobs;
-    f->requests.refine = f->refine;
-    if (!(f->server = server_create(f->loop, &f->start, &f->requests, err)) ||
-        !(f->watch = watch_link_create(f->loop, &f->start, &f->requests, err)))
+    f->requests.refine = &f->refine;
+    if (!(f->server = server_create(f->loop, &f->start, &f->requests, err)))
         return -1;
+    watch_link_init(&f->watch, f->loop, &f->start, &f->requests);
     sentinel_begin(f->requests.sentinels, f->jobs);
-    refine_resume(f->refine);
+    refine_resume(&f->refine);
     if (jobs_count(f->jobs))
         log_note("%zu job%s here from before", jobs_count(f->jobs),
                  jobs_count(f->jobs) == 1 ? " was" : "s were");
@@ -238,9 +238,9 @@ static int open_front(struct front *f, struct error *err)
 
 static void close_front(struct front *f)
 {
-    watch_link_destroy(f->watch);
+    watch_link_close(&f->watch);
     server_destroy(f->server);
-    refine_destroy(f->refine);
+    refine_stop(&f->refine);
     jobs_destroy(f->jobs);
     reader_link_destroy(f->reader);
     loop_io_destroy(f->control);

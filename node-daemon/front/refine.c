@@ -17,16 +17,6 @@ static const char note[] = "demand";
 enum { TRIES = 3 };
 static const double LAST_TIMES = 10; /* as long as to the second try, to the last one */
 
-struct refine {
-    struct jobs *jobs;
-    const struct conf *conf;
-    struct reader_link *reader;
-    void (*settled)(void *arg);
-    void *arg;
-    struct loop_timer soon;  /* for settled: nobody who asks is to be answered while one asks */
-    struct loop_timer later; /* while there are jobs to ask about again */
-};
-
 /* ---- beside the job -------------------------------------------------------------------------- */
 
 static void keep(const struct refine *r, const struct job *job)
@@ -245,27 +235,19 @@ static void ask_again(void *arg)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-struct refine *refine_create(struct loop *l, struct jobs *jobs, struct reader_link *reader,
-                             const struct conf *conf, void (*settled)(void *arg), void *arg,
-                             struct error *err)
+void refine_init(struct refine *r, struct loop *l, struct jobs *jobs, struct reader_link *reader,
+                 const struct conf *conf, void (*settled)(void *arg), void *arg)
 {
-    struct refine *r = calloc(1, sizeof(*r));
-    if (!r)
-        return error_null(error_errno(err, ENOMEM, "prepare to ask Grid Engine"));
     *r = (struct refine){
         .jobs = jobs, .reader = reader, .conf = conf, .settled = settled, .arg = arg};
     loop_timer_init(&r->soon, l, tell_settled, r);
     loop_timer_init(&r->later, l, ask_again, r);
-    return r;
 }
 
-void refine_destroy(struct refine *r)
+void refine_stop(struct refine *r)
 {
-    if (!r)
-        return;
     loop_timer_stop(&r->soon);
     loop_timer_stop(&r->later);
-    free(r);
 }
 
 void refine_resume(struct refine *r)

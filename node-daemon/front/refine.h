@@ -11,14 +11,21 @@
 #include "node-daemon/front/jobs.h"
 #include "node-daemon/lib/evidence.h"
 
-struct refine;
+struct refine { /* refine.c's */
+    struct jobs *jobs;
+    const struct conf *conf;
+    struct reader_link *reader;
+    void (*settled)(void *arg);
+    void *arg;
+    struct loop_timer soon;  /* for settled: nobody who asks is to be answered while one asks */
+    struct loop_timer later; /* while there are jobs to ask about again */
+};
 
 /* settled is called, by the loop itself, when a job's demand is known, or not for a while: those
- * who wait for it can be answered. NULL with err. */
-struct refine *refine_create(struct loop *l, struct jobs *jobs, struct reader_link *reader,
-                             const struct conf *conf, void (*settled)(void *arg), void *arg,
-                             struct error *err);
-void refine_destroy(struct refine *r); /* NULL is fine */
+ * who wait for it can be answered. */
+void refine_init(struct refine *r, struct loop *l, struct jobs *jobs, struct reader_link *reader,
+                 const struct conf *conf, void (*settled)(void *arg), void *arg);
+void refine_stop(struct refine *r); /* zero is fine */
 /* A job's cgroup was made for what e says: find out what it asks for, where that is not in e. */
 void refine_made(struct refine *r, struct job *job, const struct evidence *e);
 /* The daemon begins: find out what was not yet when the last one ended. */

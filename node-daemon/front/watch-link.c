@@ -15,33 +15,12 @@
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/watch-protocol.h"
 
-enum { CLAIMS_MAX = 1024 /* under way */, GROUPS_MAX = 4096 };
+enum { CLAIMS_MAX = 1024 /* under way */ };
 
 /* So long after its end what has a job's group is still looked for: the next look at everything, in
  * a minute, is within it. */
 static const double ENDED_S = 90;
 static const double LOOK_S = 5; /* where jobs end all the time: a look costs some 10 ms */
-
-/* The group of a task. Grid Engine gives it to another task when the job has ended. */
-struct group {
-    char job[GRANT_JOB_MAX];
-    gid_t group;  /* 0: free */
-    uid_t uid;    /* its job's, when that has ended */
-    double ended; /* 0: it has not */
-};
-
-struct watch_link {
-    struct loop *loop;
-    struct start *start;
-    struct requests *r;
-    int fd; /* -1: watch has died */
-    struct loop_io *io;
-    size_t claims;
-    struct loop_timer look; /* for what is left of jobs that have ended */
-    double looked;
-    struct group group[GROUPS_MAX];
-    size_t replaced; /* entries of jobs that had not ended */
-};
 
 struct claim {
     struct watch_link *w;
@@ -78,31 +57,31 @@ static void say(struct watch_link *w, struct watch_record *r, enum watch_op what
 
 /* ---- groups of tasks ------------------------------------------------------------------------- */
 
-static bool has_just_ended(const struct group *g)
+static bool has_just_ended(const struct watch_group *g)
 {
     return g->group != 0 && g->ended > 0 && loop_now() - g->ended < ENDED_S;
 }
 
 /* A free one, or of a job that ended long ago; else that which was heard of first. */
-static struct group *place_for_group(struct watch_link *w)
+static struct watch_group *place_for_group(struct watch_link *w)
 {
-    for (size_t i = 0; i < GROUPS_MAX; i++)
+    for (size_t i = 0; i < WATCH_GROUPS; i++)
         if (w->group[i].group == 0 || (w->group[i].ended > 0 && !has_just_ended(&w->group[i])))
             return &w->group[i];
-    return &w->group[w->replaced++ % GROUPS_MAX];
+    return &w->group[w->replaced++ % WATCH_GROUPS];
 }
 
 void watch_link_note(struct watch_link *w, const char *job, gid_t group)
 {
     if (group == 0)
         return;
-    for (size_t i = 0; i < GROUPS_MAX; i++)
+    for (size_t i = 0; i < WATCH_GROUPS; i++)
         if (w->group[i].group == group && !strcmp(w->group[i].job, job)) {
             w->group[i].ended = 0; /* it has a directory: mprund ended what was idle, no more */
             return;
         }
-    struct group *g = place_for_group(w);
-    *g = (struct group){.group = group};
+    struct watch_group *g = place_for_group(w);
+    *g = (struct watch_group){.group = group};
     snprintf(g->job, sizeof(g->job), "%s", job);
 }
 
@@ -117,8 +96,8 @@ static void look_for_ended(void *arg)
 void watch_link_ended(struct watch_link *w, const struct job *job)
 {
     bool has_group = false;
-    for (size_t i = 0; i < GROUPS_MAX; i++) {
-        struct group *g = &w->group[i];
+    for (size_t i = 0; i < WATCH_GROUPS; i++) {
+        struct watch_group *g = &w->group[i];
         if (g->group == 0 || g->ended > 0 || strcmp(g->job, job->name) != 0 || job->uid == 0)
             continue;
         g->ended = loop_now();
@@ -134,7 +113,7 @@ void watch_link_ended(struct watch_link *w, const struct job *job)
 /* Is this process of a job that has just ended? */
 static bool is_left_over(const struct watch_link *w, const struct reader_request *claim)
 {
-    for (size_t i = 0; i < GROUPS_MAX; i++)
+    for (size_t i = 0; i < WATCH_GROUPS; i++)
         if (claim->by_group && has_just_ended(&w->group[i]) &&
             !strcmp(w->group[i].job, claim->job) &&
             (w->group[i].uid == claim->real_uid || w->group[i].uid == claim->uid))
@@ -175,7 +154,7 @@ static void make_job_again(struct watch_link *w, const struct watch_record *clai
 {
     struct evidence known = {.uid = 0, .demand_known = 1};
     snprintf(known.name, sizeof(known.name), "%.*s", GRANT_JOB_MAX - 1, claimed->claim.job);
-    for (size_t i = 0; i < GROUPS_MAX; i++)
+    for (size_t i = 0; i < WATCH_GROUPS; i++)
         if (has_just_ended(&w->group[i]) && !strcmp(w->group[i].job, known.name))
             known.uid = w->group[i].uid;
     make_job(w, claimed, &known);
@@ -236,8 +215,8 @@ static void take_entered(struct watch_link *w, const struct watch_record *r)
 
 static void say_ended(struct watch_link *w, uint64_t id)
 {
-    for (size_t i = 0; i < GROUPS_MAX; i++) {
-        const struct group *g = &w->group[i];
+    for (size_t i = 0; i < WATCH_GROUPS; i++) {
+        const struct watch_group *g = &w->group[i];
         struct watch_record r = {.more = 1, .ended = 1, .group = g->group, .uid = g->uid};
         if (!has_just_ended(g))
             continue;
@@ -337,23 +316,16 @@ void watch_link_stuck(struct watch_link *w, const struct job *job, size_t part)
     say(w, &r, WATCH_WHO, 0);
 }
 
-struct watch_link *watch_link_create(struct loop *l, struct start *start, struct requests *r,
-                                     struct error *err)
+void watch_link_init(struct watch_link *w, struct loop *l, struct start *start, struct requests *r)
 {
-    struct watch_link *w = calloc(1, sizeof(*w));
-    if (!w)
-        return error_null(error_errno(err, ENOMEM, "talk to watch"));
     *w = (struct watch_link){.loop = l, .start = start, .r = r, .fd = -1, .looked = -LOOK_S};
     loop_timer_init(&w->look, l, look_for_ended, w);
     take_link(w);
-    return w;
 }
 
-void watch_link_destroy(struct watch_link *w)
+void watch_link_close(struct watch_link *w)
 {
-    if (!w)
-        return;
     loop_timer_stop(&w->look);
-    drop_link(w);
-    free(w);
+    if (w->loop)
+        drop_link(w);
 }

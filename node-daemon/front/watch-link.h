@@ -4,12 +4,32 @@
 
 #include "node-daemon/front/requests.h"
 
-struct watch_link;
+enum { WATCH_GROUPS = 4096 };
 
-/* start, r and what it names must outlive it. NULL with err. */
-struct watch_link *watch_link_create(struct loop *l, struct start *start, struct requests *r,
-                                     struct error *err);
-void watch_link_destroy(struct watch_link *w); /* NULL is fine */
+/* The group of a task. Grid Engine gives it to another task when the job has ended. */
+struct watch_group {
+    char job[GRANT_JOB_MAX];
+    gid_t group;  /* 0: free */
+    uid_t uid;    /* its job's, when that has ended */
+    double ended; /* 0: it has not */
+};
+
+struct watch_link {    /* watch-link.c's */
+    struct loop *loop; /* NULL: it is not there yet */
+    struct start *start;
+    struct requests *r;
+    int fd; /* -1: watch has died */
+    struct loop_io *io;
+    size_t claims;
+    struct loop_timer look; /* for what is left of jobs that have ended */
+    double looked;
+    struct watch_group group[WATCH_GROUPS];
+    size_t replaced; /* entries of jobs that had not ended */
+};
+
+/* start, r and what it names must outlive it. */
+void watch_link_init(struct watch_link *w, struct loop *l, struct start *start, struct requests *r);
+void watch_link_close(struct watch_link *w); /* zero is fine */
 /* There may be another link in start: use it. */
 void watch_link_renew(struct watch_link *w);
 /* The reader has heard of this process of a manager's. */

@@ -16,14 +16,6 @@ struct asked {
     char job[GRANT_JOB_MAX];
 };
 
-struct demands {
-    const struct conf *conf;
-    struct inquiries *inquiries;
-    struct asked *first;
-    reply_fn fn;
-    void *arg;
-};
-
 static void fail(const struct demands *d, uint64_t id, const struct error *err)
 {
     struct reader_answer a;
@@ -61,17 +53,12 @@ static void answered(void *arg, const char *job, const struct demand *demand,
     d->fn(d->arg, &a);
 }
 
-struct demands *demands_create(struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
-                               struct error *err)
+int demands_open(struct demands *d, struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
+                 struct error *err)
 {
-    struct demands *d = calloc(1, sizeof(*d));
-    if (!d)
-        return error_null(error_errno(err, ENOMEM, "prepare to ask Grid Engine"));
     *d = (struct demands){.conf = conf, .fn = fn, .arg = arg};
-    if ((d->inquiries = inquiries_create(l, conf, NULL, answered, d, err)))
-        return d;
-    free(d);
-    return NULL;
+    d->inquiries = inquiries_create(l, conf, NULL, answered, d, err);
+    return d->inquiries ? 0 : -1;
 }
 
 void demands_forget(struct demands *d)
@@ -82,13 +69,10 @@ void demands_forget(struct demands *d)
     }
 }
 
-void demands_destroy(struct demands *d)
+void demands_close(struct demands *d)
 {
-    if (!d)
-        return;
     inquiries_destroy(d->inquiries);
     demands_forget(d);
-    free(d);
 }
 
 static int ask(struct demands *d, const struct reader_request *q, struct error *err)

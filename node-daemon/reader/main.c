@@ -28,7 +28,7 @@ struct reader {
     struct loop *loop;
     struct loop_io *control, *link;
     struct loop_timer begin;
-    struct demands *demands;
+    struct demands demands;
     struct spool_watch *spool;
     int code; /* of exit */
 };
@@ -126,7 +126,7 @@ static void on_link(void *arg, int link, unsigned events)
         drop_link(r);
     } else if (got > 0 && question_is_whole(&q)) {
         if (q.head.what == READER_DEMAND)
-            demands_ask(r->demands, &q);
+            demands_ask(&r->demands, &q);
         else
             question_answer(&r->conf, &q, fd, give, r);
     } else if (got > 0 || errno != EAGAIN) {
@@ -152,7 +152,7 @@ static int listen_to_front(struct reader *r)
  * nobody to tell. */
 static void take_front(struct reader *r)
 {
-    demands_forget(r->demands);
+    demands_forget(&r->demands);
     if (r->spool)
         give_event(r, READER_LOST, "", "", 0, 0);
 }
@@ -183,7 +183,7 @@ static int begin(struct reader *r, struct error *err)
         log_warn("%s", err->text);
     trace_to(take_fd(&r->start.of[GIFT_TRACE]));
     if (conf_read_fd(r->start.of[GIFT_CONF], &r->conf, err) < 0 || !(r->loop = loop_create(err)) ||
-        !(r->demands = demands_create(r->loop, &r->conf, give, r, err)))
+        demands_open(&r->demands, r->loop, &r->conf, give, r, err) < 0)
         return -1;
     r->control = loop_io_create(r->loop, START_CONTROL, LOOP_READ, on_control, r);
     if (!r->control || listen_to_front(r) < 0)
@@ -198,7 +198,7 @@ static void end(struct reader *r)
 {
     spool_watch_destroy(r->spool);
     loop_timer_stop(&r->begin);
-    demands_destroy(r->demands);
+    demands_close(&r->demands);
     loop_io_destroy(r->link);
     loop_io_destroy(r->control);
     loop_destroy(r->loop);

@@ -24,11 +24,18 @@ void question_answer(const struct conf *c, const struct reader_request *q, int f
 
 /* ---- demands.c: the questions READER_DEMAND, answered when the manager's tool has answered --- */
 
-struct demands;
-/* conf must outlive it. fn gets the answers, later. NULL with err. */
-struct demands *demands_create(struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
-                               struct error *err);
-void demands_destroy(struct demands *d); /* NULL is fine */
+struct demands { /* demands.c's */
+    const struct conf *conf;
+    struct inquiries *inquiries;
+    struct asked *first;
+    reply_fn fn;
+    void *arg;
+};
+
+/* conf must outlive it. fn gets the answers, later. -1 with err. */
+int demands_open(struct demands *d, struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
+                 struct error *err);
+void demands_close(struct demands *d); /* zero is fine */
 void demands_ask(struct demands *d, const struct reader_request *q);
 /* Nobody waits for the questions so far any more: they get no answer. */
 void demands_forget(struct demands *d);
