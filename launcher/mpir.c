@@ -2,7 +2,6 @@
 /* mpir.c - see mpir.h; names and types are the interface's, not ours */
 #include "launcher/mpir.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

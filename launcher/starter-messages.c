@@ -2,7 +2,6 @@
 /* starter-messages.c - what each message of a host's starter does */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/cleanup.h"

@@ -6,7 +6,6 @@
  * function that has a topology finds the module loaded. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/path.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mprsrc-options.c - the one table of mprsrc's options */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/mprsrc.h"

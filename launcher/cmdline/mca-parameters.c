@@ -4,7 +4,6 @@
  * "--mca NAME VALUE" is meant for the MPI library, which reads it in the ranks, or for Open MPI's
  * mpirun. The latter are options of mprun, or are named as having no effect. */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -2,7 +2,6 @@
 /* option-values.c - words, counts and variables as values of several options */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * Open MPI's --mca, Hydra's -genv, srun's --export, and switches that ask for what mprun does
  * anyhow. What cannot be meant here is an error, never left out. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "common/text.h"

@@ -5,7 +5,6 @@
  * whose value is not known is left out. */
 #include "launcher/explain/explain.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"

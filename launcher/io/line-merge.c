@@ -5,7 +5,6 @@
  * line, and looks for its next one behind it; ranks that write the same lines find it at once. */
 #include "launcher/io/line-merge.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "node-daemon/command/command.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

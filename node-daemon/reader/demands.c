@@ -2,7 +2,6 @@
 #include "node-daemon/reader/questions.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "node-daemon/reader/questions.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"

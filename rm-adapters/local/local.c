@@ -6,7 +6,6 @@
  * Starters are children of mprun; one is spawned per turn of the loop. */
 #include "rm-adapters/adapter.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 
