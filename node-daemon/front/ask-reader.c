@@ -23,21 +23,6 @@ struct question {
     void *arg;
 };
 
-struct reader_link {
-    struct loop *loop;
-    struct start *start;
-    const struct conf *conf;
-    struct reader_calls calls;
-    void *arg;
-    int fd; /* -1: there is no reader */
-    struct loop_io *io;
-    struct question *first;
-    uint64_t last_id;
-    size_t of_users; /* questions under way */
-    double answered; /* the last one */
-    bool told;       /* that it said what is no answer */
-};
-
 /* ---- questions ------------------------------------------------------------------------------- */
 
 static struct question *find(struct reader_link *r, uint64_t id)
@@ -211,27 +196,20 @@ void reader_link_renew(struct reader_link *r)
     }
 }
 
-struct reader_link *reader_link_create(struct loop *l, struct start *s, const struct conf *conf,
-                                       const struct reader_calls *calls, void *arg,
-                                       struct error *err)
+void reader_link_init(struct reader_link *r, struct loop *l, struct start *s,
+                      const struct conf *conf, const struct reader_calls *calls, void *arg)
 {
-    struct reader_link *r = calloc(1, sizeof(*r));
-    if (!r)
-        return error_null(error_errno(err, ENOMEM, "prepare to ask the reader"));
     *r = (struct reader_link){
         .loop = l, .start = s, .conf = conf, .calls = *calls, .arg = arg, .fd = -1};
     take_link(r);
-    return r;
 }
 
-void reader_link_destroy(struct reader_link *r)
+void reader_link_close(struct reader_link *r)
 {
-    if (!r)
-        return;
     while (r->first)
         question_free(r->first);
-    drop(r);
-    free(r);
+    if (r->loop)
+        drop(r);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

@@ -12,8 +12,6 @@
 /* Seconds for an answer; for READER_DEMAND as many more than its tool has. */
 static const double READER_PATIENCE_S = 2;
 
-struct reader_link;
-
 /* Events that the reader tells by itself. */
 struct reader_calls {
     /* A process of a task of the job's has been noted in its directory; group: the task's. */
@@ -32,12 +30,26 @@ struct reader_calls {
  */
 typedef void (*reader_fn)(void *arg, const struct reader_answer *a);
 
+struct reader_link { /* ask-reader.c's */
+    struct loop *loop;
+    struct start *start;
+    const struct conf *conf;
+    struct reader_calls calls;
+    void *arg;
+    int fd; /* -1: there is no reader */
+    struct loop_io *io;
+    struct question *first;
+    uint64_t last_id;
+    size_t of_users; /* questions under way */
+    double answered; /* the last one */
+    bool told;       /* that it said what is no answer */
+};
+
 /* s and conf must outlive it; from here on the link to the reader is this one's, and s->link is
- * where the next one comes. NULL with err. */
-struct reader_link *reader_link_create(struct loop *l, struct start *s, const struct conf *conf,
-                                       const struct reader_calls *calls, void *arg,
-                                       struct error *err);
-void reader_link_destroy(struct reader_link *r); /* NULL is fine; nothing is called any more */
+ * where the next one comes. */
+void reader_link_init(struct reader_link *r, struct loop *l, struct start *s,
+                      const struct conf *conf, const struct reader_calls *calls, void *arg);
+void reader_link_close(struct reader_link *r); /* zero is fine; nothing is called any more */
 /* There may be a new link in s->link: use it. Questions that the last reader has not answered end
  * with NULL. */
 void reader_link_renew(struct reader_link *r);

@@ -26,11 +26,11 @@ struct front {
     struct loop *loop;
     struct loop_io *control;
     struct ground ground;
-    struct reader_link *reader;
+    struct reader_link reader;
     struct jobs *jobs;
     struct refine refine;
     struct requests requests;
-    struct server *server;
+    struct server server;
     struct watch_link watch;
 };
 
@@ -82,7 +82,7 @@ static void ask_known(void *arg, struct job *job)
     struct front *f = arg;
     struct reader_request q = {.manager = job->manager};
     snprintf(q.job, sizeof(q.job), "%s", job->name);
-    if (reader_ask(f->reader, 0, READER_IS_KNOWN, &q, -1, known_answered, f, &job->known_asked,
+    if (reader_ask(&f->reader, 0, READER_IS_KNOWN, &q, -1, known_answered, f, &job->known_asked,
                    NULL) < 0)
         job->known_asked = 0;
 }
@@ -90,7 +90,7 @@ static void ask_known(void *arg, struct job *job)
 static void is_settled(void *arg)
 {
     struct front *f = arg;
-    server_settled(f->server);
+    server_settled(&f->server);
 }
 
 static void job_is_gone(void *arg, const char *name)
@@ -123,8 +123,8 @@ static void events_are_lost(void *arg)
 static void reader_took(void *arg, uid_t uid, double seconds)
 {
     struct front *f = arg;
-    if (f->server)
-        server_reader_took(f->server, uid, seconds);
+    if (f->server.loop)
+        server_reader_took(&f->server, uid, seconds);
 }
 
 static const struct reader_calls reader_calls = {
@@ -145,12 +145,12 @@ static void control_ready(void *arg, int fd, unsigned events)
         return;
     }
     if (gift == GIFT_LINK && which == ROLE_READER)
-        reader_link_renew(f->reader);
+        reader_link_renew(&f->reader);
     else if (gift == GIFT_LINK && which == ROLE_WATCH)
         watch_link_renew(&f->watch);
     else if (gift == GIFT_SENTINELS)
         f->requests.sentinels = f->start.of[GIFT_SENTINELS];
-    else if (gift == GIFT_ALL && server_listen(f->server, &e) < 0)
+    else if (gift == GIFT_ALL && server_listen(&f->server, &e) < 0)
         log_error("%s", e.text);
     if (gift == GIFT_ALL)
         sentinel_begin(f->requests.sentinels, f->jobs);
@@ -166,12 +166,12 @@ static void is_drained(void *arg)
 static void on_signal(void *arg, int signo)
 {
     struct front *f = arg;
-    if (signo != SIGHUP || !f->server) {
+    if (signo != SIGHUP || !f->server.loop) {
         loop_stop(f->loop);
         return;
     }
     sentinel_clear(f->requests.sentinels);
-    server_drain(f->server, is_drained, f);
+    server_drain(&f->server, is_drained, f);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -218,14 +218,14 @@ static int open_front(struct front *f, struct error *err)
                                     .ground = &f->ground,
                                     .conf = &f->conf,
                                     .sentinels = f->start.of[GIFT_SENTINELS]};
-    if (!(f->reader = reader_link_create(f->loop, &f->start, &f->conf, &reader_calls, f, err)) ||
-        !(f->jobs = jobs_create(f->loop, &f->start, &f->ground, &f->conf, &watch, err)))
+    reader_link_init(&f->reader, f->loop, &f->start, &f->conf, &reader_calls, f);
+    if (!(f->jobs = jobs_create(f->loop, &f->start, &f->ground, &f->conf, &watch, err)))
         return -1;
-    refine_init(&f->refine, f->loop, f->jobs, f->reader, &f->conf, is_settled, f);
-    f->requests.reader = f->reader;
+    refine_init(&f->refine, f->loop, f->jobs, &f->reader, &f->conf, is_settled, f);
+    f->requests.reader = &f->reader;
     f->requests.jobs = f->jobs;
     f->requests.refine = &f->refine;
-    if (!(f->server = server_create(f->loop, &f->start, &f->requests, err)))
+    if (server_open(&f->server, f->loop, &f->start, &f->requests, err) < 0)
         return -1;
     watch_link_init(&f->watch, f->loop, &f->start, &f->requests);
     sentinel_begin(f->requests.sentinels, f->jobs);
@@ -239,10 +239,10 @@ static int open_front(struct front *f, struct error *err)
 static void close_front(struct front *f)
 {
     watch_link_close(&f->watch);
-    server_destroy(f->server);
+    server_close(&f->server);
     refine_stop(&f->refine);
     jobs_destroy(f->jobs);
-    reader_link_destroy(f->reader);
+    reader_link_close(&f->reader);
     loop_io_destroy(f->control);
     loop_destroy(f->loop);
     conf_free(&f->conf);

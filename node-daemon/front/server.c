@@ -22,7 +22,6 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "node-daemon/front/quota.h"
 #include "node-daemon/lib/unlinger.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
@@ -47,23 +46,6 @@ struct connection {
     size_t asked_len;
     struct grant_answer *answers;
     size_t n, sent;
-};
-
-struct server {
-    struct loop *loop;
-    struct requests *requests;
-    struct start *start;
-    ino_t inode; /* of the socket's file */
-    struct loop_io *io, *roots_io;
-    struct loop_timer again;        /* after running out of descriptors */
-    struct loop_timer sign;         /* of life */
-    int told;                       /* that the sockets are gone */
-    struct loop_timer turn;         /* of the next request */
-    struct connection *connections; /* the latest first */
-    long n, of_users;
-    struct quota quota;
-    void (*drained)(void *arg); /* NULL: it goes on */
-    void *arg;
 };
 
 /* ---- a connection ---------------------------------------------------------------------------- */
@@ -463,22 +445,14 @@ int server_listen(struct server *s, struct error *err)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-struct server *server_create(struct loop *l, struct start *start, struct requests *requests,
-                             struct error *err)
+int server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests,
+                struct error *err)
 {
-    struct server *s = calloc(1, sizeof(*s));
-    if (!s)
-        return error_null(error_errno(err, ENOMEM, "listen at '%s'", GRANT_SOCKET));
-    s->loop = l;
-    s->start = start;
-    s->requests = requests;
+    *s = (struct server){.loop = l, .start = start, .requests = requests};
     loop_timer_init(&s->again, l, accept_again, s);
     loop_timer_init(&s->sign, l, give_sign, s);
     loop_timer_init(&s->turn, l, answer_next, s);
-    if (server_listen(s, err) == 0)
-        return s;
-    server_destroy(s);
-    return NULL;
+    return server_listen(s, err);
 }
 
 void server_drain(struct server *s, void (*drained)(void *arg), void *arg)
@@ -492,11 +466,8 @@ void server_drain(struct server *s, void (*drained)(void *arg), void *arg)
         drained(arg);
 }
 
-void server_destroy(struct server *s)
+void server_close(struct server *s)
 {
-    if (!s)
-        return;
-    int saved = errno;
     s->drained = NULL;
     while (s->connections)
         connection_close(s->connections);
@@ -505,6 +476,4 @@ void server_destroy(struct server *s)
     loop_timer_stop(&s->again);
     loop_timer_stop(&s->sign);
     loop_timer_stop(&s->turn);
-    free(s);
-    errno = saved;
 }

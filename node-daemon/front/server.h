@@ -2,13 +2,30 @@
 /* server.h - the sockets: connections of one request each, bounded in number and time */
 #pragma once
 
+#include "node-daemon/front/quota.h"
 #include "node-daemon/front/requests.h"
 
-struct server;
+struct server {        /* server.c's */
+    struct loop *loop; /* NULL: it is not there yet */
+    struct requests *requests;
+    struct start *start;
+    ino_t inode; /* of the socket's file */
+    struct loop_io *io, *roots_io;
+    struct loop_timer again;        /* after running out of descriptors */
+    struct loop_timer sign;         /* of life */
+    int told;                       /* that the sockets are gone */
+    struct loop_timer turn;         /* of the next request */
+    struct connection *connections; /* the latest first */
+    long n, of_users;
+    struct quota quota;
+    void (*drained)(void *arg); /* NULL: it goes on */
+    void *arg;
+};
 
-/* Listen at the sockets that start has, show signs of life. start and requests must outlive it. */
-struct server *server_create(struct loop *l, struct start *start, struct requests *requests,
-                             struct error *err);
+/* Listen at the sockets that start has, show signs of life. start and requests must outlive it. -1
+ * with err. */
+int server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests,
+                struct error *err);
 /* The same at others: they were made again. 0, or -1 with err. */
 int server_listen(struct server *s, struct error *err);
 /* Something about jobs is settled: who waits for it is answered. */
@@ -17,4 +34,4 @@ void server_settled(struct server *s);
 void server_reader_took(struct server *s, uid_t uid, double seconds);
 /* Accept nobody any more, and call drained when who is here has an answer, in some seconds. */
 void server_drain(struct server *s, void (*drained)(void *arg), void *arg);
-void server_destroy(struct server *s); /* NULL is fine */
+void server_close(struct server *s); /* zero is fine */

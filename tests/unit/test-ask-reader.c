@@ -24,7 +24,7 @@ static struct part supervisor; /* of front's: the end of its control */
 static struct conf conf;
 static struct loop *loop;
 static struct loop_io *control;
-static struct reader_link *link_;
+static struct reader_link link_;
 static struct part reader;
 
 /* ---- what is called -------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static void on_control(void *arg, int fd, unsigned events)
     unsigned which;
     assert_int_equal(start_take(&front, &gift, &which), 0);
     if (gift == GIFT_LINK && which == ROLE_READER)
-        reader_link_renew(link_);
+        reader_link_renew(&link_);
 }
 
 /* ---- a reader -------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static uint64_t ask(enum reader_op what, const char *job, struct asker *k)
     struct reader_request q = {.manager = GRANT_GRIDENGINE};
     snprintf(q.job, sizeof(q.job), "%s", job);
     ++*k->left;
-    if (reader_ask(link_, 0, what, &q, -1, answered, k, &id, &e) < 0)
+    if (reader_ask(&link_, 0, what, &q, -1, answered, k, &id, &e) < 0)
         fail_msg("%s", e.text);
     return id;
 }
@@ -170,8 +170,8 @@ static void who_has_gone_is_not_called(void **state)
     unsigned left = 0;
     struct asker a = {.left = &left}, b = {.left = &left};
     uint64_t id = ask(READER_IS_KNOWN, "23.1", &a);
-    reader_forget(link_, id);
-    reader_forget(link_, id);
+    reader_forget(&link_, id);
+    reader_forget(&link_, id);
     left--;
     ask(READER_IS_KNOWN, "23.1", &b);
     await(&left);
@@ -226,7 +226,8 @@ static void a_reader_that_is_stuck_takes_only_so_many_questions(void **state)
     struct reader_request q = {.manager = GRANT_GRIDENGINE, .job = "23.1"};
     stop_reader();
     unsigned n = 0;
-    while (n < 100000 && reader_ask(link_, 0, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e) == 0)
+    while (n < 100000 &&
+           reader_ask(&link_, 0, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e) == 0)
         left = ++n;
     assert_int_equal(e.code, EAGAIN);
     assert_true(n > 16);
@@ -251,7 +252,7 @@ static void a_reader_that_dies_answers_nothing_and_the_next_one_does(void **stat
     assert_true(loop_now() - asked < READER_PATIENCE_S); /* nobody waits for one that is dead */
     assert_int_equal(a.nothing, 1);
     assert_int_equal(b.nothing, 1);
-    assert_int_equal(reader_ask(link_, 0, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e), -1);
+    assert_int_equal(reader_ask(&link_, 0, READER_IS_KNOWN, &q, -1, answered, &a, NULL, &e), -1);
     assert_int_equal(e.code, EPIPE);
     start_reader();
     ask(READER_IS_KNOWN, "23.1", &a);
@@ -271,7 +272,7 @@ static void what_is_no_answer_is_none(void **state)
     reader.pid = 0;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
     front.link[ROLE_READER] = ends[1];
-    reader_link_renew(link_);
+    reader_link_renew(&link_);
     uint64_t id = ask(READER_LOOK_UP, "23.1", &a);
     for (int i = 0; i < 6; i++) {
         memset(&r, 0, sizeof(r));
@@ -300,13 +301,13 @@ static int set_up(void **state)
     if (part_be_ordinary(state) < 0 || spool_make() < 0 || !(loop = loop_create(&e)) ||
         !(control = loop_io_create(loop, START_CONTROL, LOOP_READ, on_control, NULL)))
         return -1;
-    link_ = reader_link_create(loop, &front, &conf, &calls, NULL, &e);
-    return link_ ? 0 : -1;
+    reader_link_init(&link_, loop, &front, &conf, &calls, NULL);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
-    reader_link_destroy(link_);
+    reader_link_close(&link_);
     loop_io_destroy(control);
     loop_destroy(loop);
     return spool_remove(state);
