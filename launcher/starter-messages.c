@@ -324,7 +324,7 @@ static int take_output(void *host, const uint8_t *p, size_t n)
 static ssize_t host_move(void *arg, struct link *l, const struct bulk_header *bh, int fd, size_t n)
 {
     struct host *h = host_sender(arg, link_frame_host(l));
-    if (!h || !host_may_have_rank(h, bh->name) || tool_output_is_wanted(&run_of(h)->tool_output))
+    if (!h || !host_may_have_rank(h, bh->name) || run_of(h)->tool_output.n > 0)
         return -1; /* it becomes a frame, and is refused, or copied, as such */
     return output_move(run_of(h)->output, h->launch_index, bh, fd, n);
 }

@@ -21,7 +21,7 @@ static void end(struct run *r)
 void step_timeout_settle(struct run *r)
 {
     if (r->timeout.is_over && !stack_report_is_awaited(&r->stacks) &&
-        !usage_now_is_awaited(&r->usage_now))
+        !loop_timer_is_active(&r->usage_now.timer))
         end(r);
 }
 

@@ -37,11 +37,6 @@ void tool_output_want(struct tool_output *t, struct host *h)
     t->hosts[t->n++] = (struct tool_host){.host = h};
 }
 
-bool tool_output_is_wanted(const struct tool_output *t)
-{
-    return t->n > 0;
-}
-
 void tool_output_put(struct tool_output *t, const struct bulk_header *bh, const void *data,
                      size_t n)
 {

@@ -14,15 +14,14 @@
 
 struct bulk_header;
 
-struct tool_output { /* private to tool-output.c; zero: nobody has asked */
+struct tool_output { /* tool-output.c's; zero: nobody has asked */
     struct tool_host *hosts;
-    size_t n;
+    size_t n; /* hosts whose tools want the output */
 };
 
 void tool_output_free(struct tool_output *t);
 /* A tool of this host asks, maybe again. */
 void tool_output_want(struct tool_output *t, struct host *h);
-bool tool_output_is_wanted(const struct tool_output *t);
 /* A rank writes n bytes. */
 void tool_output_put(struct tool_output *t, const struct bulk_header *bh, const void *data,
                      size_t n);

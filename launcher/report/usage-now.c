@@ -207,11 +207,6 @@ static void over(void *arg)
     loop_defer_schedule(u->then);
 }
 
-bool usage_now_is_awaited(const struct usage_now *u)
-{
-    return loop_timer_is_active(&u->timer);
-}
-
 /* ---- questions and answers ------------------------------------------------------------------- */
 
 /* Takes the numbers of the host's REPORT, as report.c adds them up. False: there was none. */

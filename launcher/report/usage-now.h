@@ -32,6 +32,5 @@ void usage_now_free(struct usage_now *u); /* what it holds, not itself; zero is 
 void usage_now_ask(struct usage_now *u);
 /* The same for a rank of this host, which gets HOSTS_USAGE with its id. */
 void usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id);
-bool usage_now_is_awaited(const struct usage_now *u);
 /* PRESENT of a host. -1: a frame that cannot be. */
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m);

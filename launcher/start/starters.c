@@ -20,7 +20,7 @@ struct starters *starters_create(const struct starters_step *step)
     grants_ask(&s->grants, s->plan);
     room_init(s);
     agents_init(&s->agents, s);
-    cores_wait_init(&s->cores_wait, s);
+    s->cores_wait = (struct cores_wait){.starters = s, .fd = -1};
     s->of = must(calloc(n + 1, sizeof(*s->of)));
     for (size_t i = 0; i < n; i++)
         s->of[i] = (struct starter){

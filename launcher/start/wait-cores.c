@@ -100,11 +100,6 @@ static void ask(struct cores_wait *w)
         do_not_wait(w, w->fd < 0 ? e.text : NULL);
 }
 
-void cores_wait_init(struct cores_wait *w, struct starters *s)
-{
-    *w = (struct cores_wait){.starters = s, .fd = -1};
-}
-
 void cores_await(struct cores_wait *w, void (*then)(void *arg))
 {
     w->then = then;

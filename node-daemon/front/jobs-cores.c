@@ -50,11 +50,6 @@ int cores_open(struct jobs *j, struct error *err)
     return 0;
 }
 
-void cores_close(struct jobs *j)
-{
-    host_cores_free(&j->cores);
-}
-
 static int can_choose(const struct jobs *j)
 {
     return j->cores_part >= 0 && j->conf->cores != CORES_OFF;

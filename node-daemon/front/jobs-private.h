@@ -35,7 +35,6 @@ int jobs_scan(struct jobs *j, struct error *err);
 
 /* jobs-cores.c */
 int cores_open(struct jobs *j, struct error *err);
-void cores_close(struct jobs *j);
 /* Choose those that a new job is to have: known of the job, and nothing done yet. A job of the
  * manager's own choice may push others aside. 0, or -1 with err: it must not be without cores of
  * its own. */

@@ -83,7 +83,7 @@ void jobs_destroy(struct jobs *j)
     int saved = errno;
     while (j->n > 0)
         jobs_forget(j, j->job[j->n - 1]);
-    cores_close(j);
+    host_cores_free(&j->cores);
     loop_timer_stop(&j->check);
     watches_destroy(j->watches);
     free(j->job);
