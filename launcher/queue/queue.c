@@ -248,10 +248,20 @@ static void kill_worlds(const struct queue *q, uint32_t root)
         }
 }
 
+static void note_failure(struct queue *q, struct command *c, const struct rank_end *end)
+{
+    char text[1200];
+    c->has_failed = true;
+    c->end = *end;
+    c->failures++;
+    rank_failures_describe(q->step.failures, end, text, sizeof(text));
+    free(c->why);
+    c->why = must(strdup(text));
+}
+
 bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_end *end,
                       bool counts)
 {
-    char text[1200];
     if (!q || verdict_is_ending(q->step.verdict))
         return false;
     if (counts && rank_failures_is_readers(q->step.failures, end))
@@ -260,12 +270,8 @@ bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_
     q->may_start = true;
     if (!c || c->has_failed || !counts || end->cause == END_OK || end->cause == END_KILLED)
         return true;
-    c->has_failed = true;
-    c->end = *end;
-    c->failures++;
-    rank_failures_describe(q->step.failures, end, text, sizeof(text));
-    free(c->why);
-    c->why = must(strdup(text));
+    if (exit_code_of_rank(end)) /* an abort may be none */
+        note_failure(q, c, end);
     if (!q->goes_on)
         kill_worlds(q, w->root);
     return true;

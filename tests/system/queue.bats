@@ -196,10 +196,10 @@ good" ]
 @test "--queue: MPI_Abort, and worlds that ranks spawn, belong to their command" {
     needs_mpicc openmpi
     ending=$(mpi_program ending openmpi) dynamic=$(mpi_program dynamic openmpi)
-    printf '%s\n' "$ending after 1 abort 7" "$dynamic spawn 1" "$dynamic die 1" >q
+    printf '%s\n' "$ending after 1 abort 7" "$dynamic spawn 1" "$dynamic die 1" "$ending after 1 abort 0" >q
     HOSTS=1 queue -q --oversubscribe -n 2 --joblog log --queue q
-    [ "$(ended log | cut -f 1-3)" = $'1\t7\t0\n2\t0\t0\n3\t3\t0' ]
-    [[ $stderr == *"called abort with code 7"*"2 of 3 commands failed" ]]
+    [ "$(ended log | cut -f 1-3)" = $'1\t7\t0\n2\t0\t0\n3\t3\t0\n4\t0\t0' ]
+    [[ $stderr == *"called abort with code 7"*"2 of 4 commands failed" ]]
 }
 
 @test "--queue without PMI, and hundreds of commands" {
