@@ -267,6 +267,12 @@ int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
     return 0;
 }
 
+const struct cgroup_mounts *cgroup_mounts_once(struct error *err)
+{
+    static struct cgroup_mounts mounts;
+    return mounts.n > 0 || cgroup_mounts_read(&mounts, err) == 0 ? &mounts : NULL;
+}
+
 int cgroup_membership_read(pid_t pid, struct cgroup_membership *ret, struct error *err)
 {
     char path[64] = "/proc/self/cgroup";

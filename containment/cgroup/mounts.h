@@ -30,6 +30,9 @@ struct cgroup_membership {
 
 /* Read the tables as they are now: 0, or -1 with err. pid 0: the caller. */
 int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err);
+/* The same, read once in the life of this process and of those that it forks; for processes of a
+ * step. Owned by this file. NULL with err. */
+const struct cgroup_mounts *cgroup_mounts_once(struct error *err);
 /* From now on this process knows mounts at this directory and below it alone, which it must keep;
  * "": all. */
 void cgroup_mounts_keep_to(const char *directory);

@@ -261,20 +261,19 @@ static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membe
 char *cgroup_of_process(pid_t pid, int *version, enum cgroup_controller c, size_t *ret_root_len,
                         struct error *err)
 {
-    struct cgroup_mounts mounts = {0};
+    const struct cgroup_mounts *mounts = cgroup_mounts_once(err);
     struct cgroup_membership m = {0};
     char *dir = NULL;
-    if (cgroup_mounts_read(&mounts, err) == 0 && cgroup_membership_read(pid, &m, err) == 0) {
+    if (mounts && cgroup_membership_read(pid, &m, err) == 0) {
         if (*version == 0)
             *version = m.v1[c] ? 1 : 2;
         const char *cgroup = *version == 2 ? m.v2 : m.v1[c];
         if (cgroup)
-            dir = cgroup_directory(&mounts, *version, c, cgroup, ret_root_len, err);
+            dir = cgroup_directory(mounts, *version, c, cgroup, ret_root_len, err);
         else
             error_set(err, ENOENT, "pid %d is in no cgroup of this hierarchy", (int)pid);
     }
     int saved = errno;
-    cgroup_mounts_free(&mounts);
     cgroup_membership_free(&m);
     errno = saved;
     return dir;
@@ -299,22 +298,19 @@ void cgroup_parents_enable(void)
 int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *ret,
                        struct error *err)
 {
-    struct cgroup_mounts mounts = {0};
+    const struct cgroup_mounts *mounts = cgroup_mounts_once(err);
     struct cgroup_membership own = {0};
     struct error v2, v1;
     *ret = (struct cgroup_parents){0};
-    int rc = cgroup_mounts_read(&mounts, err);
-    if (rc == 0)
-        rc = cgroup_membership_read(0, &own, err);
+    int rc = mounts ? cgroup_membership_read(0, &own, err) : -1;
     if (rc == 0) {
-        bool has_v2 = find_v2(&mounts, &own, self, nself, ret, &v2) == 0;
-        bool has_v1 = find_v1(&mounts, &own, ret, &v1) == 0;
+        bool has_v2 = find_v2(mounts, &own, self, nself, ret, &v2) == 0;
+        bool has_v1 = find_v1(mounts, &own, ret, &v1) == 0;
         if (!has_v2 && !has_v1)
             rc = error_set(err, v2.code,
                            "find a cgroup of our own that is writable: %s; %s" CGROUP_ADVICE,
                            v2.text, v1.text);
     }
-    cgroup_mounts_free(&mounts);
     cgroup_membership_free(&own);
     return rc;
 }

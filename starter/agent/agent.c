@@ -21,6 +21,7 @@
 #include "common/loop.h"
 #include "common/must.h"
 #include "common/proc.h"
+#include "containment/cgroup/mounts.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
 #include "starter/errands/errand-processes.h"
@@ -206,8 +207,10 @@ static bool take_start(struct agent *a, struct preamble *ret, struct agent_child
     if (agent_start_read(STDIN_FILENO, a->key, &number, ret, &e) < 0 || number == AGENT_ENDS) {
         a->is_ending = true;
     } else if (number > a->last) { /* one that comes again is not the holder's */
-        if (a->last)               /* a job of one step does without */
+        if (a->last) {             /* a job of one step does without */
             topology_look();
+            cgroup_mounts_once(NULL);
+        }
         a->last = number;
         is_child = start(a, number, &ret_child->errands_fd);
     }
