@@ -127,6 +127,8 @@ static void take_errands(struct agent *a, struct started *s)
         worker_ended(a, s);
 }
 
+/* A signal ends steps, and the agent with them; not while agents stay that it has started: it would
+ * stay with these, and start nothing. */
 static void pass_on(struct agent *a)
 {
     struct signalfd_siginfo si;
@@ -135,7 +137,7 @@ static void pass_on(struct agent *a)
             continue;
         for (size_t i = 0; i < a->n; i++)
             kill(a->all[i].pid, (int)si.ssi_signo);
-        a->is_ending |= si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2;
+        a->is_ending |= si.ssi_signo != SIGUSR1 && si.ssi_signo != SIGUSR2 && a->errands.n == 0;
     }
 }
 

@@ -147,6 +147,23 @@ forked_by() { grep -c "agent there forks the starter" "$1"; }
     no_leftovers 20
 }
 
+@test "TERM to an agent that has started others ends its steps; the next one has its starters from it" {
+    tree sh -c "$(waits_for one)" >one 2>one.err &
+    local one=$! code=0
+    wait_until 20 all_began one
+    mprun -n 1 --host h1 sh -c "$(waits_for two)" >two 2>two.err &
+    local two=$!
+    wait_until 20 test -e began.two
+    kill -TERM "$(cat sge/pid.h0)"
+    wait $one || code=$?
+    [ $code != 0 ]
+    run -0 --separate-stderr tree -v --start-timeout 20 sh -c 'echo $MPRUN_RANK'
+    [ "$(wc -l <<<"$output")" = 10 ]
+    [ "$(forked_by <(echo "$stderr"))" = 10 ]
+    touch go.two && wait $two
+    no_leftovers 20
+}
+
 # bats test_tags=long
 @test "a client that hangs on another host does not hold up the end" {
     needs_long
