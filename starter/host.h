@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host.h - one host's part of a step: all that the worker has, put together
  *
- * worker.c makes the parts and ends them; host-events.c connects their events, launcher-messages.c
- * does what mprun says, host-states.c has the states that the host goes through, and host-prepare.c
- * what is done before ranks can be started. */
+ * worker.c makes the parts and ends them; host-events.c connects their events; launcher-messages.c
+ * does what mprun says; host-states.c has the host's states; host-prepare.c prepares the host
+ * before ranks can start. */
 #pragma once
 
 #include "common/idset.h"
@@ -51,8 +51,8 @@ struct host {
     char directory_name[HOST_DIRECTORY_NAME]; /* of the step's directories here */
     pid_t launcher;       /* mprun, when it runs on this machine and is the parent; else 0 */
     struct idset allowed; /* hardware threads that this process may run on */
-    bool hello_waits;     /* for the node daemon's answer */
-    bool is_stopped;      /* by SIGSTOP of mprun: start no rank before SIGCONT */
+    bool hello_waits;     /* for mprund's answer */
+    bool is_stopped;      /* mprun has sent SIGSTOP: start no rank before SIGCONT */
     struct loop_io *keeper_watch; /* NULL: the keeper has died */
     struct uplink uplink;
     struct tree_place tree;
@@ -65,9 +65,9 @@ struct host {
     struct removal removal;
     struct rank_kill_ladder ladder;
     struct leftovers leftovers;
-    /* as zero before LAUNCH has come, or where it never does */
+    /* all zero until LAUNCH has come */
     bool has_launch;
-    bool is_over; /* all ranks of the step have ended: no further ones follow */
+    bool is_over; /* all ranks of the step have ended, and no more will start */
     struct launch launch;
     struct host_directories directories;
     struct rank_binding binding;
@@ -85,39 +85,37 @@ struct host {
 
 extern const struct uplink_events host_uplink_events;
 extern const struct tree_place_events host_tree_events;
-/* If the step has PMI, start the PMI server. -1 with err. */
+/* Starts the PMI server if the step has PMI. -1 with err. */
 int host_start_pmi_server(struct host *h, struct error *err);
-/* The node daemon has answered: which cores are the job's is known from here on. */
+/* mprund has answered: from here on this process knows which cores are the job's. */
 void host_daemon_answered(void *arg);
 
 /* ---- host-lost-mprun.c ----------------------------------------------------------------------- */
 
-/* No host above can be reached any more: end the ranks with so many seconds between TERM and KILL,
- * clean up and exit. */
+/* This host can reach no host above it any more: ends the ranks with so many seconds between TERM
+ * and KILL, cleans up and exits. */
 void host_lost_mprun(void *arg, const struct error *why, bool mprun_has_gone, double grace);
 /* The link to mprun has ended. */
 void host_lost_link(void *arg, const struct error *why);
 
 /* ---- launcher-messages.c --------------------------------------------------------------------- */
 
-/* A frame has come on l: pass it on to hosts below, and do what it says if it is for this host
+/* A frame has come on l: passes it on to hosts below, and does what it says if it is for this host
  * (doc/wire.md). arg: the host. */
 void launcher_messages_take(void *arg, struct link *l, enum frame_type type, const uint8_t *p,
                             size_t n);
 
 /* ---- host-states.c --------------------------------------------------------------------------- */
 
-/* Do what is due in the present state. arg: the host. */
+/* Does what is due in the present state. arg: the host. */
 void host_machine_turn(void *arg);
 
 /* ---- host-prepare.c -------------------------------------------------------------------------- */
 
-/* The link to mprun is open, and the node daemon has answered: tell mprun what this host is
- * (HELLO).
- */
+/* The link to mprun is open, and mprund has answered: tells mprun what this host is (HELLO). */
 void host_say_hello(struct host *h);
-/* LAUNCH has come: make what ranks need. Readiness comes in later turns. */
+/* LAUNCH has come: makes what ranks need. host_is_prepared() is true in a later turn. */
 void host_prepare(struct host *h);
 bool host_is_prepared(const struct host *h);
-/* Everything is there: build the ranks' environments, and tell mprun (READY). */
+/* Everything is there: builds the ranks' environments, and tells mprun (READY). */
 void host_prepare_finish(struct host *h);

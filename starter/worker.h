@@ -6,8 +6,8 @@
 
 struct preamble;
 
-/* The worker's whole life: returns its exit code. keeper_fd: the worker's end of the packet socket;
- * agent_fd: the same to the job's agent, -1: there is none. The key in *start is wiped. hostname:
+/* Runs the worker until it ends, and returns its exit code. keeper_fd: the worker's end of the
+ * packet socket; agent_fd: of that to the job's agent, -1: none. Wipes the key in *start. hostname:
  * for messages. */
 int worker_run(pid_t keeper, int keeper_fd, int agent_fd, struct preamble *start,
                const char *hostname);

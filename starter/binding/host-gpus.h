@@ -7,8 +7,8 @@
 
 #include "common/idset.h"
 
-/* Whose GPUs: that decides which variable names them. HIP counts those of CUDA_VISIBLE_DEVICES
- * among those of ROCR_VISIBLE_DEVICES, so that no more should be set than a host has use for. */
+/* The vendor decides which variable names a GPU. HIP counts the GPUs of CUDA_VISIBLE_DEVICES within
+ * those of ROCR_VISIBLE_DEVICES, so set no variable that the host has no use for. */
 enum gpu_kind {
     GPU_NVIDIA,
     GPU_AMD,
@@ -24,21 +24,21 @@ struct host_gpu {
 
 struct gpu_file { /* a character device of a GPU of this machine */
     uint32_t major, minor;
-    int gpu; /* index of the GPU; -1: of one that ranks cannot have */
+    int gpu; /* index of the GPU; -1: ranks cannot have this GPU */
 };
 
-struct host_gpus { /* as zero there are none */
+struct host_gpus { /* all zero: no GPUs */
     struct host_gpu *gpu;
     size_t n;
-    struct gpu_file *file; /* as the drivers tell; those that all GPUs share are not among them */
+    struct gpu_file *file; /* as the drivers tell; without the files that all GPUs share */
     size_t nfiles;
-    unsigned kinds; /* bits 1 << kind: whose variables are to name them; all, where no driver says
-                       whose they are */
+    unsigned kinds; /* bits 1 << kind: the variables that are to name the GPUs; all bits where no
+                       driver tells the vendor */
 };
 
-/* The GPUs of the list (ids with commas between them, blanks around them), or with NULL those of
- * this machine, by their drivers. numbers: those that drivers have for the numbers in `list`, where
- * a container or cgroup has given ranks numbers of their own; NULL: the same. root: a descriptor of
- * the directory below which proc and sys are looked for. */
+/* Reads the GPUs that `list` names (ids separated by commas, with blanks around them); list NULL:
+ * the GPUs of this machine that the drivers tell. numbers: the drivers' numbers for the numbers in
+ * `list`, where a container or cgroup has renumbered the GPUs; NULL: they are the same. root: a
+ * descriptor of the directory that has proc and sys. The caller frees *ret by host_gpus_free(). */
 void host_gpus_read(int root, const char *list, const char *numbers, struct host_gpus *ret);
 void host_gpus_free(struct host_gpus *g);

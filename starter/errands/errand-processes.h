@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* errand-processes.h - the processes of errands, which workers ask for and nobody ends
+/* errand-processes.h - the processes of errands: workers ask for them, and nobody kills them
  *
- * An errand is a start client of another host. It has to live on when this host's part of the step
- * is over or has failed, and the task that the resource manager knows ends with the process that it
- * has started. So errands are children of that process, the keeper or the job's agent, which waits
- * for them before it exits. */
+ * An errand is a start client for another host. It has to live on when this host's part of the step
+ * is over or has failed. The resource manager's task ends with the process that the manager has
+ * started. So that process, the keeper or the job's agent, is the errands' parent, and waits for
+ * them before it exits. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,33 +18,34 @@ struct errand_processes {
     struct errand_process {
         uint32_t id;
         pid_t pid;
-        int out_fd;   /* keeps its output from having no reader, when the worker is gone */
-        int reply_fd; /* of the worker, who is told; -1: it has gone */
+        int out_fd;   /* keeps a reader at the errand's output after the worker has gone */
+        int reply_fd; /* to the worker; -1: the worker has gone */
     } all[ERRANDS_MAX];
     size_t n;
-    int umask; /* that they have; -1: this process's */
+    int umask; /* of errands; -1: this process's */
 };
 
-/* From a worker, behind KEEPER_ERRAND: this, and its arguments, each ended by a NUL. With it come
- * its standard input, its output, and the other end of that. */
+/* A worker sends KEEPER_ERRAND, this struct, and the errand's arguments, each ended by a NUL. Three
+ * descriptors come with it: the errand's standard input, its output, and the reading end of
+ * that. */
 struct errand_request {
     uint32_t id;
 };
 
-/* To the worker, one a packet. */
+/* To the worker, one in a packet. */
 struct errand_reply {
     uint32_t id;
     enum { ERRAND_HAS_PID, ERRAND_FAILED, ERRAND_OVER } what;
-    int32_t value; /* its pid; errno; its status as from waitpid() */
+    int32_t value; /* HAS_PID: the pid; FAILED: errno; OVER: the status of waitpid() */
 };
 
-/* Starts what a worker asks for, and answers on reply_fd. fds are taken. */
+/* Starts the errand of a request, and answers on reply_fd. Takes fds. */
 void errand_process_start(struct errand_processes *e, const char *request, size_t n, int fds[3],
                           int reply_fd);
 bool errand_processes_have(const struct errand_processes *e, pid_t pid);
-/* A child has ended, which may be one of them. */
+/* A child has ended; it may be an errand. */
 void errand_process_ended(struct errand_processes *e, pid_t pid, int status);
-/* The worker that reads from reply_fd has gone. */
+/* The worker behind reply_fd has gone: its errands have nobody to report to. */
 void errand_processes_tell_nobody(struct errand_processes *e, int reply_fd);
-/* In a child of this process: closes what it need not have. */
+/* In a forked child of this process: closes the errands' descriptors. */
 void errand_processes_close(struct errand_processes *e);

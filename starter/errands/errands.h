@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errands.h - programs that mprun has this host start beside its ranks (ERRAND in wire/mprun.proto)
  *
- * The keeper or the job's agent has them as its children (errand-processes.h); the worker gives
- * them their input and tells mprun what they say and how they end, as long as it lives. */
+ * The keeper or the job's agent is their parent (errand-processes.h). As long as the worker lives,
+ * it gives them their input, and tells mprun what they say and how they end. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,12 +15,12 @@ struct starter_services;
 struct errands { /* private to errands.c */
     const struct starter_services *services;
     struct errand *first;
-    struct loop_io *agent_io; /* NULL: nothing was asked of an agent */
+    struct loop_io *agent_io; /* NULL: no errand was asked of the agent */
     bool has_no_parent;       /* the keeper, or the agent, has gone */
 };
 
 void errands_close(struct errands *all); /* all zero is fine */
-/* ERRAND has come; wipes its input. -1: it cannot be. */
+/* ERRAND has come: starts the errand; wipes m's input. -1: the message is not valid. */
 int errands_take(struct errands *all, Mprun__Errand *m);
-/* The keeper's descriptor is readable. false: the keeper has gone. */
+/* The keeper's descriptor is readable: takes its answers. false: the keeper has gone. */
 bool errands_keeper_readable(struct errands *all);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leader.h - the process that a resource manager has started, where it counts by sessions
+/* leader.h - the process that the resource manager starts, for a manager that counts by sessions
  *
- * Such a manager looks once more at the CPU times of a session when its first process ends, and
- * then kills the others. It does not see those of the first one, as the kernel has made a zombie
- * root's own, nor any later ones. So the first process only waits for the keeper, which has the
- * times of all ranks by then and stays until it is killed.
- */
+ * Such a manager reads the CPU times of a session once more when its first process ends, and then
+ * kills the others. It misses the first process's own times, because the kernel has made a zombie
+ * root's, and all later times. So the first process, the leader, only waits for the keeper, which
+ * has the times of all ranks by then and stays until the manager kills it. */
 #pragma once
 
 #include <sys/types.h>
 
-/* Fork. In the child 0, with *ret_fd to tell its end; in the parent the child, with *ret_fd to hear
- * of that. -1, with *ret_fd -1: there is no child, and the caller goes on alone. */
+/* Forks. Returns 0 in the child, the keeper, with *ret_fd for leader_tell(); the child's pid in the
+ * leader, with *ret_fd for leader_wait(); -1, with *ret_fd -1: no child, and the caller goes on
+ * alone. */
 pid_t leader_fork(int *ret_fd);
 
-/* The parent: wait for the child's end. Returns the exit code that it tells; dies of the signal
- * that has killed it. Closes fd. */
+/* In the leader: waits for the keeper, and returns the exit code that it tells. If a signal killed
+ * the keeper, this process dies of the same signal. Closes fd. */
 int leader_wait(pid_t child, int fd);
 
-/* The child: tell the exit code, and stay to be counted, LEADER_STAY_MS at most. -1: do nothing. */
+/* In the keeper: tells the exit code, and stays to be counted, LEADER_STAY_MS at most. fd -1: does
+ * nothing. */
 void leader_tell(int fd, int code);

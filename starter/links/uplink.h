@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* uplink.h - the link by which a host reaches mprun: straight, or by its parent host in the tree
  *
- * A host is linked to mprun first, by one of mprun's addresses or over the start channel. It may
- * then make a second link to its parent host: from there on everything goes up by that link; what
- * mprun has sent on the first one still comes. Whatever is sent without a link is dropped. */
+ * A host links to mprun first, by one of mprun's addresses or over the start channel. It may then
+ * make a second link, to its parent host: from there on it sends everything by that link, and still
+ * receives what mprun has sent on the first one. Without a link, sending does nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,22 +18,22 @@ struct uplink_events {
     /* A frame has come on l, from mprun or through the parent; payload is valid during the call. */
     void (*frame)(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n);
     void (*writable)(void *arg);                        /* there is room for bulk data again */
-    void (*closed)(void *arg, const struct error *why); /* it is gone: call uplink_cut() */
+    void (*closed)(void *arg, const struct error *why); /* the link is gone: call uplink_cut() */
 };
 
 struct uplink_parent_events {
     void (*reached)(void *arg); /* from now on everything goes by the parent */
     void (*failed)(void *arg, const char *why);
-    void (*interrupted)(void *arg); /* the connection of the uplink is lost; it may come back */
+    void (*interrupted)(void *arg); /* the uplink's connection is lost; it may come back */
     void (*resumed)(void *arg);
 };
 
 struct uplink { /* others only read the first part */
     struct preamble start;
     struct link *link;    /* to mprun, or to the parent, perhaps interrupted; NULL: none */
-    char own_address[64]; /* by which mprun was reached; "": Unix socket or start channel */
+    char own_address[64]; /* this end's, on the link to mprun; "": Unix socket or start channel */
     bool is_start_channel;
-    char why_start_channel[800]; /* although mprun has addresses; "": it is not so */
+    char why_start_channel[800]; /* why, although mprun has addresses; "": it is not, or has none */
     /* private to uplink.c */
     const struct starter_services *services;
     const struct uplink_events *events;
@@ -44,28 +44,28 @@ struct uplink { /* others only read the first part */
     struct link *joining; /* to the parent, until it is proved */
 };
 
-/* Takes what the preamble says, its key among it, and wipes the key in *start. */
+/* Takes the preamble, and wipes the key in *start. */
 void uplink_init(struct uplink *u, const struct starter_services *services, struct preamble *start,
                  const struct uplink_events *events, void *arg);
 void uplink_close(struct uplink *u); /* all zero is fine */
 
-/* Make the link to mprun. 0, or -1 with err. */
+/* Makes the link to mprun. Returns 0, or -1 with err. */
 int uplink_connect(struct uplink *u, struct error *err);
-/* Make the link to the parent host: reached() or failed() follows. -1 with err: it cannot be
- * reached at all, and neither follows. events must live as long as the uplink. */
+/* Makes the link to the parent host: reached() or failed() follows. -1 with err: the parent cannot
+ * be reached at all, and neither follows. events must outlive the uplink. */
 int uplink_connect_parent(struct uplink *u, const char *addresses,
                           const struct uplink_parent_events *events, void *arg, struct error *err);
-/* Tell mprun, on both links if there are two, that the parent is reached (""), or why not. */
+/* Tells mprun, on both links if there are two, that the parent is reached (""), or why not. */
 void uplink_send_joined(struct uplink *u, const char *why_not);
-/* All links that need the key have been made: wipe it. */
+/* Wipes the key: no link that needs it will be made any more. */
 void uplink_forget_key(struct uplink *u);
-/* Close the link: nothing can be said to mprun any more. mprun_has_gone: that is known, and not
- * only that the parent is lost. Removes mprun's directory of sockets where mprun cannot do it. */
+/* Closes the link: this host says nothing more to mprun. mprun_has_gone: that is known; else only
+ * the parent is lost. Removes mprun's directory of sockets if mprun cannot do it. */
 void uplink_cut(struct uplink *u, bool mprun_has_gone);
 
 void uplink_send(struct uplink *u, enum frame_type type, const ProtobufCMessage *m);
 void uplink_send_bytes(struct uplink *u, enum frame_type type, const void *p, size_t n);
-/* Try to send all that waits, without blocking. */
+/* Tries to send all that waits, without blocking. */
 void uplink_flush(struct uplink *u);
-/* fault_point() (common/fault.h), once what was said before has gone out. */
+/* Calls fault_point() (common/fault.h) once earlier messages have gone out. */
 void uplink_fault_point(struct uplink *u, const char *phase);

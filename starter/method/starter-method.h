@@ -2,18 +2,19 @@
 /* starter-method.h - mpstarter as a resource manager's starter method
  *
  * The manager calls mpstarter with the job's command in place of the job. mpstarter replaces itself
- * by what the manager would have run without it (rm-adapters/starter-side/starter-side.h), so that
- * exit status, signals, descriptors and process identity are the job's own; the job also gets
- * MPRUN_JOB_*. */
+ * by the program that the manager would have run without it
+ * (rm-adapters/starter-side/starter-side.h). So the job keeps its own exit status, signals,
+ * descriptors and process identity; it also gets MPRUN_JOB_*. */
 #pragma once
 
 #include <stdbool.h>
 
-/* The index in argv at which the command begins that a manager handed over; 0: no manager has. */
+/* Returns the index in argv of the command that a manager handed over; 0: there is none. */
 int method_command(int argc, char **argv);
-/* Do the manager's rules forbid this process to become a job? Then standard error says why. */
+/* Returns whether the manager's rules forbid this process to become a job; then says why on
+ * standard error. */
 bool method_is_refused(const char *command);
-/* Is the command this program itself, without arguments? That is how a manager starts a starter. */
+/* Returns whether the command is this program without arguments: a manager starts a starter so. */
 bool method_is_starter(char **command);
-/* Become the job. Returns only if that fails: an exit code; standard error says why. */
+/* Becomes the job. Returns an exit code only if that fails, and says why on standard error. */
 int method_run(char **command);

@@ -3,12 +3,12 @@
  * hosts below it: preload-transfer.c gets them, preload-install.c puts them where ranks find them
  *
  * mprun offers contents by their hashes. A host answers which of them it, or any host below it,
- * does not have; these come in pieces down the tree, once over each link, and only where somebody
- * wants them. A piece is acknowledged when it is written here and on its way to all children that
+ * does not have. These come in pieces down the tree, once over each link, and only to hosts that
+ * want them. A host acknowledges a piece when it has written it and sent it to all children that
  * want it: a slow host slows the whole, and no host holds more than PRELOAD_WINDOW bytes for it.
  *
- * Where a file of the step cannot be brought, the step ends. With one of a spawned world all goes
- * on as if it had come, and the world's ranks of this host are then not started. */
+ * If a file of the step cannot be brought, the step ends. If a file of a spawned world cannot be
+ * brought, the transfer goes on as if it had come, but this host starts no rank of the world. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,9 +28,9 @@ struct preload_content {
     char *name;                 /* of the first file that has it: for messages */
     int fd;                     /* -1: not here yet */
     struct cache_file *writing; /* NULL: it is here, or has failed */
-    bool has_failed;            /* and a rank has asked for it: it still goes on to hosts below */
+    bool has_failed;            /* of a spawned world: here it failed, but it goes on below */
     bool is_wanted;             /* here or below */
-    uint64_t come;              /* bytes that have come */
+    uint64_t come;              /* bytes received so far */
 };
 
 struct preload_below { /* a child host */
@@ -41,7 +41,7 @@ struct preload_below { /* a child host */
     uint64_t credit;      /* bytes that may be sent to it */
 };
 
-struct preload_piece { /* a PRELOAD_DATA that is written here, and not passed on to all */
+struct preload_piece { /* a PRELOAD_DATA that is written here, but not yet sent to all children */
     STAILQ_ENTRY(preload_piece) next;
     size_t n;
     uint8_t payload[]; /* of the frame */
@@ -51,34 +51,34 @@ struct brought { /* where the files of a world are; all zero: none were brought 
     char *directories[PRELOAD_KIND_COUNT]; /* of libraries and data; NULL: none */
     uint32_t world;
     uint32_t napps;  /* of this world */
-    char **programs; /* by app; NULL entries: the ranks execute what the host has */
+    char **programs; /* by app; NULL entries: the ranks execute the host's own file */
 };
 
 void brought_free(struct brought *b); /* what it holds */
-/* Removes the files of a world that a rank has started, below the step's directory. */
+/* Removes the files of a spawned world, below the step's directory `home`. */
 void brought_remove(const struct brought *b, const char *home);
 
-struct preload { /* the offer that has come last; all zero: none. Private to the room */
+struct preload { /* the latest offer; all zero: none. Private to preload/ */
     Mprun__PreloadOffer *offer;
     const struct starter_services *services;
     struct child_hosts *children;
     struct cache *cache;
     struct preload_content *contents;
     size_t n;
-    size_t looked; /* number of contents that were looked for in the cache */
+    size_t looked; /* contents that were looked for in the cache so far */
     struct loop_defer look;
     struct preload_below *below;
     unsigned nbelow;
     STAILQ_HEAD(, preload_piece) pieces;
     uint64_t queued;   /* bytes in these pieces */
     bool has_answered; /* mprun was told what is wanted */
-    bool is_done;      /* all is here and below */
+    bool is_done;      /* everything is here and on the hosts below */
     bool is_stopped;   /* given up */
-    char *why_not;     /* ranks that a rank has asked for cannot start here; NULL: they can */
+    char *why_not;     /* why a spawned world's ranks cannot start here; NULL: they can */
 };
 
-/* PRELOAD_OFFER has come: look which files are here already, and answer. The files of an earlier
- * one are installed. -1: it cannot be read, or comes before that. */
+/* PRELOAD_OFFER has come: looks which files are here already, and answers. An earlier offer must be
+ * installed by then. -1: the message cannot be read, or comes too early. */
 int preload_take_offer(struct preload *pre, const struct starter_services *services,
                        struct child_hosts *children, const uint8_t *p, size_t n);
 void preload_close(struct preload *pre); /* all zero is fine, here and below */
@@ -87,10 +87,10 @@ void preload_data(struct preload *pre, const uint8_t *p, size_t n);
 /* PRELOAD_WANTED or PRELOAD_TAKEN of the child in this place has come (links/child-hosts.h). */
 void preload_from_child(struct preload *pre, unsigned place, enum frame_type type, const uint8_t *p,
                         size_t n);
-/* Nothing more is wanted: close all contents, and drop those that are half written. */
+/* Nothing more is wanted: closes all contents, and drops those that are half written. */
 void preload_stop(struct preload *pre);
 
-/* LAUNCH of a world has come, and the step's directories are there: put the files that were offered
- * for it into the main one. -1 with err: its ranks cannot start here. */
+/* LAUNCH of a world has come, and the step's directories are there: puts the files that were
+ * offered for the world into the main one. -1 with err: its ranks cannot start here. */
 int preload_install(struct preload *pre, const struct starter_services *world, struct brought *ret,
                     struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks-private.h - the structs behind ranks.h, and what its files offer each other
  *
- * rank-restart.c uses ranks.c, that uses rank-process.c, and that uses rank-exec.c. */
+ * rank-restart.c uses ranks.c, which uses rank-process.c, which uses rank-exec.c. */
 #pragma once
 
 #include "common/spawn.h"
@@ -13,9 +13,9 @@
 enum rank_state {
     RANK_WAITING,
     RANK_RUNNING,
-    RANK_EXITED, /* reaped; the PMI server is asked for what it knows of it */
+    RANK_EXITED, /* reaped; the PMI server was asked what it knows of the rank */
     RANK_ENDED,  /* mprun was told: EXITED */
-    RANK_AGAIN,  /* it has failed, and is to be started again when it has left nothing behind */
+    RANK_AGAIN,  /* failed; starts again when it has left no process behind */
 };
 
 struct rank {
@@ -28,89 +28,90 @@ struct rank {
     struct cgroup_leaf *leaf;
     int io_fd; /* /proc/PID/io, opened at its start; -1 */
     bool pmi_connected, pmi_finalized;
-    bool may_end;              /* a rank has asked for its end: that is no failure */
+    bool may_end;              /* another rank asked to end this one: its end is no failure */
     bool was_killed;           /* it ended after that, or after the step's end had begun */
     int status;                /* of waitpid() */
     uint64_t start_ns, end_ns; /* of the wall clock */
-    double start_time;         /* of loop_now() */
-    double paused;             /* seconds since then in which it was suspended */
+    double start_time;         /* loop_now() */
+    double paused;             /* seconds since start_time in which it was suspended */
     struct usage usage;
     char *bound_threads;               /* what the kernel says; NULL when not bound */
-    struct limits limits;              /* with what holds them; none before its start */
-    uint32_t over_limits;              /* bits 1 << kind: mprun was told of these */
+    struct limits limits;              /* each with its held_by; none before its start */
+    uint32_t over_limits;              /* bits 1 << kind: limits of which mprun was told */
     uint64_t looked[LIMIT_KIND_COUNT]; /* what it used at the last look */
     uint64_t amounts[AMOUNTS_READERS][LIMIT_KIND_COUNT]; /* of the last ranks_amounts() */
-    char *limit_text; /* it was killed for a limit that mprun holds: the sentence; NULL */
+    char *limit_text; /* why it was killed for a limit that mprun holds, a sentence; NULL */
     char *limits_met; /* rank_limits_text(), or rank_hints_text(); NULL: none */
 };
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
 void rank_programs_free(struct ranks *s);
-/* Fork, and execute the rank's program. fds: its stdin, stdout, stderr. The pid; or -1, with err
- * and the exit code for that: 127 not found, 126 not executable, or mprun's own. */
+/* Forks, and executes the rank's program. fds: its stdin, stdout, stderr. Returns the pid; -1 with
+ * err and the exit code: 127 not found, 126 not executable, or mprun's own. */
 pid_t rank_exec(struct rank *r, const int fds[3], int *ret_code, struct error *err);
 bool rank_wants_stdin(const struct rank *r);
 bool rank_has_terminal(const struct rank *r); /* --pty */
 
 /* ---- rank-input.c ---------------------------------------------------------------------------- */
 
-/* For a rank that reads a file of this host (--stdin file:PATH): put it in the place of *fd, which
- * is closed; for others nothing. 0, or -1 with err. */
+/* For a rank that reads a file of this host (--stdin file:PATH): closes *fd and puts the file
+ * there. Does nothing for other ranks. Returns 0, or -1 with err. */
 int rank_open_input(const struct rank *r, int *fd, struct error *err);
 
 /* ---- rank-wrapper.c -------------------------------------------------------------------------- */
 
-/* A copy of word in which %r and %h are replaced by rank and host. The caller frees it. */
+/* Copies word, and replaces %r and %h by rank and host. The caller frees it. */
 char *rank_fill_in(const char *word, const struct rank *r);
 bool rank_is_wrapped(const struct rank *r); /* does --wrap hold for it? */
-/* The wrapper's words, with rank and host filled in, then the rank's; `program` instead of its
- * first one unless that is NULL. The caller frees them by words_free(). */
+/* Returns the wrapper's words, with rank and host filled in, then the rank's words, with `program`
+ * as the first unless it is NULL. The caller frees them by words_free(). */
 char **rank_wrapped_argv(const struct rank *r, const char *program);
 
 /* ---- rank-oom.c ------------------------------------------------------------------------------ */
 
-/* Did the kernel kill it for want of memory, or this process for a limit? Then text says for which
- * limit. */
+/* Returns whether the kernel killed the rank for want of memory, or this process for a limit. Then
+ * text names the limit. */
 bool rank_oom_text(const struct rank *r, char *text, size_t n);
-/* Does the kernel end processes with this signal for a limit of the rank's? Then text says so. */
+/* Returns whether the kernel ends processes with this signal for a limit that the rank has. Then
+ * text says so. */
 bool rank_limit_signal_text(const struct rank *r, int signo, char *text, size_t n);
 
 /* ---- rank-limits.c --------------------------------------------------------------------------- */
 
-/* The limits (ulimit) that the failure of a rank may come from, as the end of a sentence about it;
+/* Names the limits (ulimit) that may be the cause of a rank's failure, as the end of a sentence;
  * the caller frees it. NULL: none. zombie: the rank's pid, before it is reaped. */
 char *rank_limits_text(const struct rank *r, pid_t zombie);
 
 /* ---- rank-hints.c ---------------------------------------------------------------------------- */
 
-/* What such an end (r->status) mostly means, likewise; NULL: nothing in particular. */
+/* Says what such an end (r->status) mostly means, in the same form; NULL: nothing in particular. */
 char *rank_hints_text(const struct rank *r);
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
-/* The hardware threads of its processes, which the caller frees; NULL: they keep the starter's. */
+/* Returns the hardware threads of its processes; the caller frees them. NULL: the starter's. */
 cpu_set_t *rank_affinity(const struct rank *r, size_t *ret_size);
 
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 
-/* Returns a rank of this host, whatever its incarnation: the PMI server does not know that. NULL:
- * it is not here. */
+/* Returns a rank of this host, in whatever incarnation: the PMI server does not know that. NULL: it
+ * is not here. */
 struct rank *ranks_find(const struct ranks *all, struct rank_name name);
 
 /* ---- rank-process.c -------------------------------------------------------------------------- */
 
-/* Make the rank's cgroup, and start it. A failure is reported as the rank's end. */
+/* Makes the rank's cgroup, and starts the rank. Reports a failure as the rank's end. */
 void rank_start(struct rank *r);
-/* Report the rank as not started. */
+/* Reports the rank as not started. */
 void rank_not_started(struct rank *r, int exit_code, const struct error *why);
-/* Report the rank as killed, without an exit status. */
+/* Reports the rank as killed, without an exit status. */
 void rank_end_killed(struct rank *r);
-/* Kill what the rank has left in its cgroup, or remove that. False: try again. */
+/* Kill the processes in the rank's cgroup; remove the cgroup. false: try again. */
 bool rank_kill_leftovers(const struct rank *r);
 bool rank_remove_leaf(struct rank *r);
 void rank_free(struct rank *r); /* what it holds, but for its leaf; not itself */
-/* Nothing more will be known of the rank: report its end. */
+/* Nothing more will be known of the rank: reports its end. */
 void rank_end(struct rank *r);
-/* Add to the rank's usage what only its cgroup knows. */
+/* Adds to the rank's usage what only its cgroup knows. */
 void rank_read_cgroup_usage(struct rank *r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.h - the ranks of this host: started, signalled, and reported to mprun when they end
  *
- * Each world has its own struct; the first, of world 0, heads the list. Functions that are given
- * `all` are for the ranks of every world in the list. */
+ * Each world has its own struct; that of world 0 heads the list. Functions with a parameter `all`
+ * are for the ranks of every world in the list. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,90 +17,90 @@
 
 struct amounts_look {                  /* rank-amounts.c */
     double time;                       /* loop_now() */
-    unsigned kinds;                    /* bits 1 << kind: that it has read */
-    uint64_t others[LIMIT_KIND_COUNT]; /* what processes of no known rank used */
+    unsigned kinds;                    /* bits 1 << kind: what it has read */
+    uint64_t others[LIMIT_KIND_COUNT]; /* used by processes that belong to no known rank */
     struct mapped {
         pid_t pid;
         uint64_t bytes;    /* files and shared memory */
-        uint64_t part;     /* its part of the shared memory */
-        uint64_t *amounts; /* to which that belongs, in this look */
+        uint64_t part;     /* its part of the shared memory, in bytes */
+        uint64_t *amounts; /* the rank's amounts, to which `part` is added */
     } * now, *before;      /* processes of this look and of the one before */
     size_t n, n_before, cap;
 };
 
-struct ranks {                           /* others read next and n; as zero there are no ranks */
+struct ranks {                           /* other files read next and n; all zero: no ranks */
     struct ranks *next;                  /* of another world: worlds/ keeps the list */
     const struct starter_services *with; /* its turn is scheduled when a rank has ended */
     struct rank *ranks;
-    uint32_t n, begun, running, ended; /* all; those whose start was begun; in these states */
+    uint32_t n, begun, running, ended; /* all; those whose start was begun; those in that state */
     struct rank_program *programs;     /* of all apps; NULL before ranks_prepare() */
     struct loop_timer samples;         /* of the ranks' memory */
     struct loop_timer freeze;          /* of world 0: until suspended ranks are frozen */
-    struct loop_timer again;           /* until ranks have left nothing and are started again */
+    struct loop_timer again;           /* until failed ranks have left nothing and start again */
     uint32_t nagain;                   /* ranks that are to be started again */
-    struct rank_sessions sessions;     /* of world 0: looks at the ranks of all */
+    struct rank_sessions sessions;     /* of world 0: looks at the ranks of all worlds */
     bool is_killed;                    /* by ranks_kill_all() */
     uint64_t oom_told;                 /* TRACK_STEP: kills that have explained a rank's end */
-    struct mprund_question *lending;   /* of world 0: until mprund knows; NULL: it is not asked */
+    struct mprund_question *lending;   /* of world 0: asked of mprund, unanswered; NULL: nothing */
     double suspended;   /* of world 0: loop_now() of ranks_suspend(); 0: they are not suspended */
     uint64_t freed_cpu; /* CPU time in microseconds of earlier incarnations; of world 0 also of
-                           worlds that are gone */
+                           worlds that have ended */
     struct amounts_look look; /* of world 0: the last one, of all worlds */
 };
 
-/* The ranks that LAUNCH gives this host, none started; samples of their memory begin. */
+/* Sets up the ranks that LAUNCH gives this host, none started; begins to sample their memory. */
 void ranks_init(struct ranks *s, const struct starter_services *with);
 void ranks_free(struct ranks *s);
 
-/* Cores and directories are chosen, containment and PMI server are ready: find the programs, build
- * the environments. */
+/* Cores and directories are chosen, containment and PMI server are ready: finds the programs, and
+ * builds the environments. */
 void ranks_prepare(struct ranks *s);
-/* Instead: report them all as not started. */
+/* In place of ranks_prepare(): reports all ranks as not started. */
 void ranks_refuse(struct ranks *s, const struct error *why);
-/* Start the next few. Returns whether there are more to start. */
+/* Starts the next few ranks. Returns whether there are more to start. */
 bool ranks_start_some(struct ranks *s);
-/* RESTART_RANK: the rank has ended, and is to be started again under this name, the next
- * incarnation's. -1: there is no such rank, or it has not ended. */
+/* RESTART_RANK: the rank has ended, and starts again as `name`, which has the next incarnation. -1:
+ * there is no such rank, or it has not ended. */
 int ranks_restart(struct ranks *all, struct rank_name name);
-/* Start the ranks of all worlds that are to be started again and have left no process behind; when
- * the step or their world ends, report them as killed. */
+/* Starts those ranks of all worlds again that have left no process behind. If the step or their
+ * world ends, reports them as killed. */
 void ranks_start_again(struct ranks *all);
-/* Once they may be started: start no more, and report those that were not as killed. */
+/* Once ranks may start: starts no more of them, and reports the waiting ones as killed. */
 void ranks_cancel_waiting(struct ranks *all);
-/* Kill this world's ranks, and start no more; those not started are reported as killed. */
+/* Kills this world's ranks, starts no more, and reports the waiting ones as killed. */
 void ranks_kill_all(struct ranks *s);
-/* This world's ranks have ended: kill what they left in their cgroups, then remove these. False:
- * try again. */
+/* This world's ranks have ended: kill what they left in their cgroups; then remove the cgroups.
+ * false: try again. */
 bool ranks_kill_leftovers(const struct ranks *s);
 bool ranks_remove_leaves(struct ranks *s);
-/* Send a signal to all processes of all running ranks. */
+/* Sends a signal to all processes of all running ranks. */
 void ranks_signal(const struct ranks *all, int signo);
-/* The same to the one rank, or with RANK_ALL to those of its world, where it is here. ends: how
- * they end from now on is no failure. */
+/* Sends it to one rank, or with RANK_ALL to those of its world, if they are here. ends: their end
+ * is no failure from now on. */
 void ranks_signal_some(struct ranks *all, struct rank_name name, int signo, bool ends);
-/* Stop all running ranks, and freeze their cgroups where that can be done, so that nothing that
- * they fork meanwhile goes on. No rank may be started before ranks_resume(). */
+/* Stops all running ranks, and freezes their cgroups if possible, so that processes which they fork
+ * meanwhile stop, too. Start no rank before ranks_resume(). */
 void ranks_suspend(struct ranks *all);
-/* Thaw them, and continue all processes. Ranks that were not suspended are continued, too. */
+/* Thaws the ranks, and continues all processes, also of ranks that were not suspended. */
 void ranks_resume(struct ranks *all);
-/* Give up ranks that were killed and do not end: ending/removal.h gets a sentence for each. */
+/* Gives up ranks that were killed and do not end: ending/removal.h gets a sentence for each. */
 void ranks_give_up_killed(struct ranks *all);
 
 /* The PMI server says that a rank has connected, or finalized; */
 void ranks_pmi_client(struct ranks *all, struct rank_name name, bool has_connected);
-/* that it knows nothing more of a rank that was reaped; */
+/* that it will say nothing more of a rank that was reaped; */
 void ranks_pmi_gone(struct ranks *all, struct rank_name name);
 void ranks_pmi_ended(struct ranks *all); /* or has ended, and answers no more */
 
-bool ranks_of_world_have_ended(const struct ranks *s); /* those of its world alone */
+bool ranks_of_world_have_ended(const struct ranks *s); /* those of this world alone */
 bool ranks_have_ended(const struct ranks *all);        /* all have, and mprun was told */
-bool ranks_are_running(const struct ranks *all);       /* some rank is */
-/* The processes of a rank now, by its index in its world on this host: their number and *ret, which
- * the caller frees; 0 or -1: none, and *ret is not set. */
+bool ranks_are_running(const struct ranks *all);       /* at least one is */
+/* Lists the processes of the rank with this index in its world on this host. Returns their number
+ * with *ret, which the caller frees; 0 or -1: none, and *ret is not set. */
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);
-/* The same of a running rank, by its process tree where no cgroup is the rank's alone. */
+/* Lists those of a running rank; by its process tree where no cgroup is the rank's alone. */
 int ranks_processes(const struct ranks *s, uint32_t local, pid_t **ret);
-/* CPU time in microseconds of ranks that have ended. */
+/* Returns the CPU time, in microseconds, of ranks that have ended. */
 uint64_t ranks_ended_cpu(const struct ranks *all);
 
 struct rank_amount {       /* of one kind, in its unit */
@@ -108,20 +108,20 @@ struct rank_amount {       /* of one kind, in its unit */
     struct rank_name grew; /* the rank whose part has grown most since the call before, */
     uint64_t growth;       /* by so much; 0: none has */
 };
-/* The limits of different levels are looked at at different times, each with growth of its own. */
+/* Limits of different levels are compared at different times: each reader has its own growth. */
 enum amounts_reader { AMOUNTS_FOR_STEP, AMOUNTS_FOR_HOST, AMOUNTS_READERS };
-/* Returns the usage of all ranks now, by kind, as far as `kinds` (bits 1 << kind) has them. Readers
- * that come together, within LOOK_SHARED_SECONDS, share one look at the processes. */
+/* Fills ret, by kind, with the usage of all ranks now; kinds (bits 1 << kind) says which are
+ * wanted. Readers within LOOK_SHARED_SECONDS share one look at the processes. */
 void ranks_amounts(struct ranks *all, enum amounts_reader reader, unsigned kinds,
                    struct rank_amount ret[LIMIT_KIND_COUNT]);
-/* End one rank for a limit; text is its sentence in EXITED. A rank that does not run is left
- * alone. */
+/* Kills one rank for a limit; text is its sentence in EXITED. Does nothing to a rank that does not
+ * run. */
 void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *text);
 
 struct rank_account { /* a rank's line of the final report; pointers are borrowed */
     struct rank_name name;
     const struct usage *usage;
     const char *bound_threads;   /* as the kernel said after the start; NULL: not bound */
-    const struct limits *limits; /* with what holds them */
+    const struct limits *limits; /* each with its held_by */
 };
 struct rank_account ranks_account(struct ranks *s, uint32_t local);

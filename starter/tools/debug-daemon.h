@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* debug-daemon.h - --debug-daemon: a tool's own program on each host, beside the ranks
  *
- * It is in the step's containment, in a cgroup of its own where ranks have theirs, and it ends with
- * the ranks. It finds all ranks of the step in the file that MPRUN_PROCTABLE names, a line for
- * each: rank, host, pid, program. */
+ * The program runs in the step's containment, in a cgroup of its own where ranks have their own,
+ * and ends with the ranks. It finds all ranks of the step in the file that MPRUN_PROCTABLE names,
+ * one line for each: rank, host, pid, program. */
 #pragma once
 
 #include "starter/tools/host-tool.h"
@@ -16,6 +16,6 @@ struct debug_daemon { /* private to debug-daemon.c; zero but for `with` at first
     size_t nline;
 };
 
-/* DEBUG_DAEMON has come: start it. A failure ends the step. -1: a message that cannot be. */
+/* DEBUG_DAEMON has come: starts the program. A failure ends the step. -1: not valid. */
 int debug_daemon_start(struct debug_daemon *d, const Mprun__DebugDaemon *m);
 void debug_daemon_close(struct debug_daemon *d);

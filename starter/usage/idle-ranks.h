@@ -13,9 +13,9 @@ struct idle_ranks { /* private to idle-ranks.c; zero but for `with` at first */
     struct loop_timer timer;
     double period;            /* seconds between two looks */
     struct rank_activity *of; /* by index on this host */
-    uint32_t active;          /* ranks that compute, as mprun was told */
+    uint32_t active;          /* computing ranks, as last sent to mprun */
 };
 
-/* Begin to look, where the step asks for it. To be called when LAUNCH has come. */
+/* LAUNCH has come: begins to look, if the step asks for it. */
 void idle_ranks_begin(struct idle_ranks *r);
 void idle_ranks_free(struct idle_ranks *r);

@@ -7,18 +7,17 @@
 struct ranks;
 struct starter_services;
 
-/* Send REPORT: what the ranks, and the starter itself, have used. Nothing is sent without a link,
- * or when memory is out. */
+/* Sends REPORT: what the ranks, and the starter itself, have used. Sends nothing without a link, or
+ * when memory is out. */
 void usage_report_send(const struct starter_services *s);
-/* Send WORLD_REPORT of one rank, which is started again. local: as in ranks_pids(). */
+/* Sends WORLD_REPORT of one rank that starts again. local: as in ranks_pids(). */
 void usage_rank_report_send(struct ranks *ranks, uint32_t local);
-/* Send WORLD_REPORT: what the ranks of a spawned world, whose services these are, have used. */
+/* Sends WORLD_REPORT: what the ranks of a spawned world, whose services these are, have used. */
 void usage_world_report_send(const struct starter_services *world);
-/* PRESENT_ASK has come: answer by PRESENT.
+/* PRESENT_ASK has come: answers by PRESENT.
  *
- * Where the step's cgroup counts CPU time or memory, its numbers are the answer. What it does not
- * count is added up from the processes that are there, and from what the kernel has told of those
- * that were waited for. */
+ * Where the step's cgroup counts CPU time or memory, its numbers are the answer. Other numbers are
+ * sums over the present processes, and over what the kernel has told of reaped ones. */
 void usage_present_send(const struct starter_services *s, uint32_t turn);
-/* The same with `amounts`: what counts against limits of the whole step. */
+/* Answers by PRESENT with `amounts`: what counts against limits of the whole step. */
 void usage_amounts_send(const struct starter_services *s, uint32_t turn, uint32_t kinds);
