@@ -23,14 +23,15 @@ enum cgroup_controller {
 #define CGROUP_LIMITS (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS)) /* hold limits */
 
 /* The name that v2's files use. */
+/* Returns the name that v2's files use. */
 const char *cgroup_controller_text(enum cgroup_controller c);
-/* Is the word in a list separated by blanks or commas? */
+/* Returns whether the word is in a list separated by blanks or commas. */
 bool cgroup_list_has(const char *list, const char *word);
-/* The controllers of `among` that such a list names. */
+/* Returns the controllers of `among` that such a list names. */
 unsigned cgroup_controllers_in(const char *list, unsigned among);
-/* The controller that holds this kind of limit, and those for all limits that are set. */
+/* Return the controller that holds this kind of limit; those that hold all limits set in *l. */
 unsigned cgroup_limit_controller(enum limit_kind k);
 unsigned cgroup_limits_controllers(const struct limits *l);
 
-/* Without swap space a limit of swap holds by itself. */
+/* Returns whether there is swap space. Without it a limit of swap holds by itself. */
 bool machine_has_swap(void);

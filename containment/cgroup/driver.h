@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* driver.h - what the files of a hierarchy are called, and how they are used: v1.c and v2.c
+/* driver.h - the files of a hierarchy, and how to use them: one driver in v1.c, one in v2.c
  *
- * Functions of a driver that return int return 0, or -1 with errno, unless they say something
- * else. */
+ * Functions of a driver that return int return 0, or -1 with errno, unless their comment says
+ * otherwise. */
 #pragma once
 
 #include <stdint.h>
@@ -13,35 +13,36 @@
 #include "model/usage.h"
 
 struct oom_count {
-    uint64_t hits;  /* times this cgroup's own limit ran out (v1: was reached) */
-    uint64_t kills; /* processes killed in it (v2: and below), for whatever limit */
+    uint64_t hits;  /* times this cgroup exceeded its own limit (v1: reached it) */
+    uint64_t kills; /* processes that the kernel killed in it (v2: and below), for any limit */
 };
 
 struct cgroup_driver {
     int version;
-    /* Give these controllers to the children of d; returns those that the children have now.
-     * v1: all of them, always. */
+    /* Gives these controllers to the children of d. Returns the controllers that the children have
+     * then. v1: all of them, always. */
     unsigned (*enable)(struct cgroup_at d, unsigned controllers);
     void (*disable)(struct cgroup_at d, unsigned controllers); /* v1: NULL */
-    /* Make a new, empty cgroup fit to take processes. */
+    /* Prepares a new, empty cgroup to take processes. */
     int (*prepare)(struct cgroup_at parent, struct cgroup_at d, unsigned controllers);
-    /* Set what is set in *l and concerns these controllers. What the kernel took is read back, into
-     * *l, and held_by is filled in. */
+    /* Sets the limits in *l that these controllers hold. Reads back into *l what the kernel took,
+     * and fills in held_by. */
     void (*limit)(struct cgroup_at d, unsigned controllers, struct limits *l);
-    /* Before another limit() of the same cgroup: lift what is not set in *l, or in the way. */
+    /* Before another limit() of the same cgroup: lifts limits that *l does not set, and those that
+     * are in the way of new ones. */
     void (*lift)(struct cgroup_at d, unsigned controllers, const struct limits *l);
-    /* Add to *u what these controllers have counted. */
+    /* Adds to *u what these controllers have counted. */
     void (*usage)(struct cgroup_at d, unsigned controllers, struct usage *u);
-    const char *memory; /* file with the bytes that d and all below have now */
+    const char *memory; /* file with the bytes that d and all below use now */
     int (*oom_count)(struct cgroup_at d, struct oom_count *ret);
-    /* Start to freeze or thaw. 1: done; 0: not yet, call again. */
+    /* Starts to freeze or thaw. Returns 1: done; 0: not yet, call again. */
     int (*freeze)(struct cgroup_at d, int frozen);
-    /* 1: a process is in d or below; 0: none. */
+    /* Returns 1: a process is in d or below; 0: none. */
     int (*populated)(struct cgroup_at d);
-    /* Let the kernel kill all in d and below. ENOENT: it cannot. NULL: v1 has no such file. */
+    /* Has the kernel kill all in d and below. -1 with ENOENT: this kernel cannot. NULL: v1. */
     int (*kill)(struct cgroup_at d);
 };
-/* limit(), also of memory and swap together. */
+/* Calls driver->limit(), and also sets the limit of memory and swap together. */
 void cgroup_limit(const struct cgroup_driver *driver, struct cgroup_at d, unsigned controllers,
                   struct limits *l);
 

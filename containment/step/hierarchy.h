@@ -11,16 +11,16 @@
 
 struct hierarchy {
     const struct cgroup_driver *driver;
-    unsigned available; /* controllers that the subtree may be given; tree.c and leaf.c change it */
-    unsigned controllers; /* controllers that `top` has: for limits of the host */
+    unsigned available; /* controllers that the subtree can be given; tree.c and leaf.c change it */
+    unsigned controllers; /* controllers that `top` has, for limits of the host */
     unsigned for_ranks;   /* controllers that leaves have */
     bool every_rank;    /* all ranks get a leaf here, not only those with a limit; set by tree.c */
-    bool missed;        /* some rank is not in it: it was made later; set by leaf.c */
-    char *parent;       /* below which it may be made */
+    bool missed;        /* made too late: some rank is not in it; set by leaf.c */
+    char *parent;       /* directory below which `top` is made */
     char *top;          /* parent/mprun.<step> */
     char *ranks;        /* top/ranks */
     char *home;         /* where processes in `starter` came from; NULL: none was moved */
-    unsigned turned_on; /* controllers that were enabled in `parent` to get them */
+    unsigned turned_on; /* controllers that this process enabled in `parent` to get them */
     int parent_fd, top_fd, ranks_fd; /* -1: not made */
     int ranks_procs_fd; /* cgroup.procs of `ranks`, for ranks without a leaf here; -1: not open.
                            Opened by leaf.c, closed by hierarchy.c */
@@ -29,17 +29,18 @@ struct hierarchy {
 void hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, const char *parent,
                     unsigned available, const char *step_name);
 void hierarchy_free(struct hierarchy *h);
-/* Make top and ranks. movers: mprun's own processes that have to leave `parent` before it can have
- * controllers. leaves: ranks will get leaves of their own. Nothing is left on failure. */
+/* Makes top and ranks. movers: mprun's own processes that have to leave `parent` before it can have
+ * controllers. leaves: ranks will get leaves of their own. Returns 0; -1 with err, and nothing is
+ * left behind. */
 int hierarchy_make(struct hierarchy *h, const pid_t *movers, size_t nmovers, bool leaves,
                    struct error *err);
-/* Give these controllers to `ranks` too, which is made; returns those that it could be given. */
+/* Gives these controllers to `ranks` too, which is made. Returns those that it could be given. */
 unsigned hierarchy_add_controllers(struct hierarchy *h, unsigned controllers);
-/* Move a process of mprun's from elsewhere into `starter`. One that is in the subtree stays. */
+/* Moves a process of mprun's into `starter`, unless it is in the subtree already. */
 int hierarchy_adopt(struct hierarchy *h, pid_t pid, struct error *err);
-/* Move a process back to where the adopted ones came from. */
+/* Moves a process back to where the adopted ones came from. */
 int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err);
-/* Move the processes in `from` and below, as far as it can be done. */
+/* Moves the processes in `from` and below, as far as possible. */
 void hierarchy_move_all(struct cgroup_at from, struct cgroup_at to);
 int hierarchy_remove(struct hierarchy *h, struct error *err); /* EBUSY: try again later */
 

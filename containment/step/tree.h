@@ -29,99 +29,98 @@ struct cgroup_leaf;
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-/* Make the step's subtree and set the host's limits while it is empty. Subtrees of the same
- * parent whose starter was killed before it could remove them are ended and removed first: a lock
- * on its directory, which ends with the process that made it, shows that a step has an owner.
- * held_by of each set limit is filled in; a limit that the parents cannot hold stays HELD_BY_NONE.
- * level: TRACK_RANK, or TRACK_STEP (ranks share one cgroup). NULL with err: nothing was left
- * behind. */
+/* Makes the step's subtree and sets the host's limits while it is empty. First kills and removes
+ * subtrees of the same parent whose starter was killed before it could remove them: an owner holds
+ * a lock on its subtree's directory, which ends with the owner's process. Fills in held_by of each
+ * set limit; a limit that the parents cannot hold stays HELD_BY_NONE. level: TRACK_RANK, or
+ * TRACK_STEP (ranks share one cgroup). NULL with err: nothing was left behind. */
 struct cgroup_tree *cgroup_tree_create(struct loop *l, const struct cgroup_parents *parents,
                                        const char *step_id, enum tracking level,
                                        struct limits *host_limits, struct error *err);
-/* Forget everything; removes no cgroup. NULL is fine. */
+/* Frees t; removes no cgroup. NULL is fine. */
 void cgroup_tree_destroy(struct cgroup_tree *t);
-/* Remove all its cgroups. EBUSY: one of them still has a process; the caller tries again. */
+/* Removes all its cgroups. -1 with EBUSY: one still has a process; try again. */
 int cgroup_tree_remove(struct cgroup_tree *t, struct error *err);
 
-/* Which versions of cgroups it uses: "v2", "v1", or "hybrid" for both. */
+/* Returns the versions of cgroups that it uses: "v2", "v1", or "hybrid" for both. */
 const char *cgroup_tree_kind(const struct cgroup_tree *t);
-/* The directories that were made, or may still be made for a later rank's limits: a sweep after a
- * crash needs them. They stay the tree's; returns their number. */
+/* Lists the directories that were made, or may still be made for a later rank's limits: a sweep
+ * after a crash needs them. They stay the tree's. Returns their number. */
 size_t cgroup_tree_paths(const struct cgroup_tree *t, const char *const **ret);
-/* The set of controllers that can limit ranks here. */
+/* Returns the set of controllers that can limit ranks here. */
 unsigned cgroup_tree_controllers(const struct cgroup_tree *t);
-/* Why the tree cannot limit memory or processes, for a message; "" where it can, or where the
- * reason is not known. */
+/* Says for a message why the tree cannot limit memory or processes; "": it can, or the reason is
+ * not known. */
 const char *cgroup_tree_why_no_limits(const struct cgroup_tree *t);
 
-/* Hold all ranks to these hardware threads, cut with those that the parent has, whatever affinity
- * ranks set; memory nodes are those of the parent. To be called before the first leaf is made. -1
- * with err: nothing here can hold them, or nothing would be left; more paths may have been made. */
+/* Holds all ranks to these hardware threads, as far as the parent has them, whatever affinity ranks
+ * set; memory nodes stay the parent's. Call it before the first leaf is made. -1 with err: nothing
+ * here can hold them, or no thread would be left; more paths may have been made. */
 int cgroup_tree_hold_cpus(struct cgroup_tree *t, const struct idset *cpus, struct error *err);
-/* Ranks will be held to devices (cgroup_leaf_hold_devices()). To be called before the first leaf is
- * made. -1 with err: that cannot be done here, as it takes root. */
+/* Prepares to hold ranks to devices (cgroup_leaf_hold_devices()). Call it before the first leaf is
+ * made. -1 with err: that is not possible here, as it takes root. */
 int cgroup_tree_hold_devices(struct cgroup_tree *t, struct error *err);
 /* When a rank has too much memory, the kernel is to kill one of its processes, and not all (v2; v1
- * never kills all). To be called before the first leaf is made. */
+ * never kills all). Call it before the first leaf is made. */
 void cgroup_tree_kill_one(struct cgroup_tree *t);
-/* A process that was born in `starter`, because its parent is there, goes to where that parent came
- * from, and so can outlive the tree. 0, also where mprun's processes were not moved; -1 with err.
- */
+/* Moves a process that was born in `starter`, because its parent is there, to the cgroup that the
+ * parent came from, so that it can outlive the tree. Returns 0, also if mprun's processes were not
+ * moved; -1 with err. */
 int cgroup_tree_send_home(struct cgroup_tree *t, pid_t pid, struct error *err);
 
-/* Adds to *u what all ranks used so far, ended ones included, as far as it is counted here. */
+/* Adds to *u what all ranks have used so far, ended ones included, as far as it is counted here. */
 void cgroup_tree_usage(const struct cgroup_tree *t, struct usage *u);
-/* Bytes that all ranks have now; USAGE_MEMORY_PEAK is the highest of this. 0 with *ret, or -1:
- * nothing here counts them. */
+/* Reads the bytes that all ranks have now; USAGE_MEMORY_PEAK is their highest value. Returns 0 with
+ * *ret; -1: nothing here counts them. */
 int cgroup_tree_memory(const struct cgroup_tree *t, uint64_t *ret);
 
-/* Begin to kill all ranks; the loop goes on with it until none is left. 0, or -1 with err. */
+/* Begins to kill all ranks; the loop goes on with it until none is left. 0, or -1 with err. */
 int cgroup_tree_kill(struct cgroup_tree *t, struct error *err);
-/* For messages: what is in the ranks' cgroups, as at_describe() says it. */
+/* Writes for messages what is in the ranks' cgroups, like at_describe(). */
 void cgroup_tree_describe(struct cgroup_tree *t, char *buf, size_t n);
-/* The path of the ranks' directory in v2, below the directory `top`, into buf. False: it is not
- * there. */
+/* Writes the path of the ranks' directory in v2, relative to the directory `top`, into buf. false:
+ * it is not below top. */
 bool cgroup_tree_below(const struct cgroup_tree *t, const char *top, char *buf, size_t n);
-/* Freeze all ranks, or let them go on. On v1 the loop goes on with it for a bounded time, until all
- * are frozen; then those that cannot be are given up, and none is. 1: done; 0: under way; -1:
- * nothing here can. */
+/* Freezes all ranks, or thaws them. On v1 the loop goes on with it for a bounded time, until all
+ * are frozen; if some cannot be frozen, it thaws all. Returns 1: done; 0: under way; -1: nothing
+ * here can. */
 int cgroup_tree_freeze(struct cgroup_tree *t, bool frozen);
 bool cgroup_tree_is_empty(struct cgroup_tree *t); /* no process is left in any rank's leaf */
-/* Call fn once, from the loop, when no process is left in any rank's leaf. EALREADY: an earlier
- * call still waits. */
+/* Calls fn once, from the loop, when no process is left in any rank's leaf. -1 with err; EALREADY:
+ * an earlier call still waits. */
 int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *arg,
                            struct error *err);
 
-/* Did the ranks together reach the memory limit of the step on this host? */
+/* Returns whether the ranks together reached the memory limit of the step on this host. */
 bool cgroup_tree_reached_limit(const struct cgroup_tree *t);
-/* Adds to *u how often that limit was hit, as far as it is counted here. */
+/* Adds to *u how often the ranks hit that limit, as far as it is counted here. */
 void cgroup_tree_limit_usage(const struct cgroup_tree *t, struct usage *u);
 
 /* ---- a leaf --------------------------------------------------------------------------------- */
 
-/* Make a rank's cgroup, with its limits. A limit that nothing here can hold stays HELD_BY_NONE.
+/* Makes a rank's cgroup, with its limits. A limit that nothing here can hold stays HELD_BY_NONE.
  * NULL with err: nothing was left behind. */
 struct cgroup_leaf *cgroup_leaf_create(struct cgroup_tree *t, struct rank_name rank,
                                        const struct limits *limits, struct error *err);
-/* Remove and forget it. EBUSY: it still has a process; the caller tries again. */
+/* Removes the cgroup and frees leaf. -1 with EBUSY: it still has a process; try again. */
 int cgroup_leaf_remove(struct cgroup_leaf *leaf, struct error *err);
 
 const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf); /* held_by filled in */
-/* Keep its processes from these devices: to be called while there are none. 0, or -1 with err. */
+/* Keeps its processes from these devices; call it while there are none. 0, or -1 with err. */
 int cgroup_leaf_hold_devices(const struct cgroup_leaf *leaf, const struct cgroup_device *device,
                              size_t n, struct error *err);
-/* The path of its directory in v2, below the directory `top`, into buf. False: it is not there. */
+/* Writes the path of its directory in v2, relative to `top`, into buf. false: not below top. */
 bool cgroup_leaf_below(const struct cgroup_leaf *leaf, const char *top, char *buf, size_t n);
-/* Adds to *u what the leaf's processes used so far, ended ones included, as far as it is counted
- * here. */
+/* Adds to *u what the leaf's processes have used so far, ended ones included, as far as it is
+ * counted here. */
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u);
-/* Did it reach a memory limit of its own? Its usage knows whether the kernel has killed; that may
- * have been for a limit further up. */
+/* Returns whether the leaf reached a memory limit of its own. Its usage tells whether the kernel
+ * has killed; that may have been for a limit further up. */
 bool cgroup_leaf_reached_limit(const struct cgroup_leaf *leaf);
-/* Did a fork fail there, as the leaf had as many processes as its limit allows? */
+/* Returns whether a fork failed there because the leaf had all processes that its limit allows. */
 bool cgroup_leaf_refused_process(const struct cgroup_leaf *leaf);
-/* Its processes now: their number, and *ret, which the caller frees; -1 with errno. ENOTSUP at
- * TRACK_STEP: the processes are not of one rank. */
+/* Lists its processes. Returns their number with *ret, which the caller frees; -1 with errno.
+ * ENOTSUP at TRACK_STEP: the processes are not of one rank. */
 int cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t **ret);
 
 struct cgroup_birth { /* how a new process gets into a leaf, for struct spawn */
@@ -131,5 +130,5 @@ struct cgroup_birth { /* how a new process gets into a leaf, for struct spawn */
     int v2_procs_fd; /* cgroup.procs of the v2 leaf, to be written like v1's where the kernel
                         refuses clone3 into a cgroup; -1: the kernel does not refuse it */
 };
-/* The descriptors stay the leaf's. */
+/* Tells how to start a process in the leaf. The descriptors stay the leaf's. */
 void cgroup_leaf_birth(const struct cgroup_leaf *leaf, struct cgroup_birth *ret);
