@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* server.h - what mppmi consists of: one PMIx server for the ranks of one host
+/* server.h - mppmi's parts: one PMIx server for the ranks of one host
  *
- * Two threads run: the loop's, in which everything here lives, and the PMIx library's, which calls
- * pmix/upcalls.c. Both touch the bridge only. server.c alone writes this struct; every member with
- * a type of its own belongs to the module of that name. */
+ * Two threads run: the loop's, which runs everything here, and the PMIx library's, which calls
+ * pmix/upcalls.c. Only the bridge belongs to both. Only server.c writes this struct; every member
+ * with a type of its own belongs to the module of that name. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,11 +21,11 @@ struct server {
     struct loop *loop;
     struct link *link; /* to the starter's worker */
     struct bridge bridge;
-    struct requests requests; /* asked of the launcher, not answered yet */
+    struct requests requests; /* sent to mprun, not answered yet */
     struct collectives collectives;
     struct simple_pmi simple_pmi;
     struct world *worlds;   /* of the step, the newest first */
-    struct world *others;   /* of other steps: ranks here have been connected with them */
+    struct world *others;   /* of other steps, with which ranks here have been connected */
     char *directory;        /* for files of this server; NULL before PMI_INIT */
     char *hostname;         /* NULL before PMI_INIT */
     char *step_id;          /* NULL before PMI_INIT */
@@ -41,10 +41,10 @@ int server_open(struct server *s, int fd, const struct link_events *events, stru
 /* PMI_INIT: notes directory and host name. -1 with err: given twice, or not usable. */
 int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err);
 void server_add_world(struct server *s, struct world *w); /* takes w */
-/* The world with this number, or with this namespace, of any step. NULL: there is none. */
+/* Return the world with this number, or with this namespace, of any step. NULL: there is none. */
 struct world *server_world(const struct server *s, uint32_t number);
 struct world *server_nspace(const struct server *s, const char *nspace);
-/* The caller destroys it. NULL: there is no such world, or it is the step's only one. */
+/* Removes a world from the list; the caller destroys it. NULL: none, or the step's only. */
 struct world *server_take_world(struct server *s, uint32_t number);
 void server_had_client(struct server *s);
 
@@ -52,15 +52,15 @@ void server_had_client(struct server *s);
 void server_fail(struct server *s, const struct error *err);
 /* The link to the worker is closed: leaves the loop; the exit code becomes 1. */
 void server_lose(struct server *s);
-/* Between these two the library's thread works on files in our directory: server_end() waits. */
+/* Between hold and release the library's thread works on our files: server_end() waits. */
 void server_hold(struct server *s);
 void server_release(struct server *s);
 /* PMI_END: leaves the loop once nothing holds the server. */
 void server_end(struct server *s);
 
 /* Send PMI_CLIENT: the rank connected (1) or finalized (0); ABORTED: it asks for the end of the
- * step, or of n ranks alone. The library lets a rank return from PMIx_Init or PMIx_Finalize, and go
- * on after PMIx_Abort, only when the message is in the starter's socket. */
+ * step, or of n ranks alone. The library lets a rank return from PMIx_Init or PMIx_Finalize, and
+ * continue after PMIx_Abort, only when the message is in the starter's socket. */
 void server_tell_client(const struct server *s, const struct world *w, uint32_t rank,
                         int connected);
 void server_tell_abort(const struct server *s, const struct world *w, uint32_t rank, int code,
@@ -68,6 +68,6 @@ void server_tell_abort(const struct server *s, const struct world *w, uint32_t r
 /* Sends OUTPUT: the rank writes n bytes, at most BULK_DATA_MAX, to stream 1 or 2. */
 void server_tell_output(const struct server *s, const struct world *w, uint32_t rank,
                         unsigned stream, const void *text, size_t n);
-/* Answers PMI_GONE with the same, behind everything that upcalls of the rank have queued: a starter
- * that has the answer knows whether the rank had finalized. */
+/* Answers PMI_GONE with PMI_GONE, after everything that upcalls of the rank have queued: then the
+ * starter knows whether the rank had finalized. */
 void server_tell_gone(struct server *s, Mprun__RankName *name);

@@ -2,7 +2,7 @@
 /* thread-bridge.h - a queue from the PMIx library's threads to the loop's
  *
  * An upcall copies its arguments into one allocation that begins with a struct bridge_item, posts
- * it and returns; the loop's thread runs the items later, in their order. */
+ * it and returns; the loop's thread runs the items later, in the same order. */
 #pragma once
 
 #include <pthread.h>
@@ -27,9 +27,9 @@ struct bridge { /* private to thread-bridge.c */
     struct loop_io *io;
 };
 
-/* A bridge lives as long as the program. -1 with err. */
+/* Makes a bridge, which lives as long as the program. -1 with err. */
 int bridge_init(struct bridge *b, struct loop *loop, struct server *s, struct error *err);
 /* Adds an item, from any thread. Takes it. */
 void bridge_post(struct bridge *b, struct bridge_item *item);
-/* Returns true when no item waits. Called in the loop's thread. */
+/* Returns true when no item waits. Call it in the loop's thread. */
 bool bridge_is_empty(struct bridge *b);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flow-control.h - how much output a host may have under way; the same arithmetic at both ends
  *
- * Output: one window for each stream of a host: sent, and not yet taken by the reader of mprun's
- * stdout or stderr. A frame costs its data and its headers, so that the number of frames is
- * bounded, too; the end of a stream costs nothing. Many hosts get smaller windows, so that a reader
- * that stops never makes the launcher hold much more than OUTPUT_TOTAL. Input: the limit of
- * INPUT_CREDIT is INPUT_WINDOW ahead of what went into the rank's pipe; where nothing may be taken
- * from the source before the rank reads (stdin_slow), INPUT_WINDOW_SLOW ahead of what the rank has
- * read. */
+ * Output: each stream of a host has a window of bytes that are sent, but not yet taken by the
+ * reader of mprun's stdout or stderr. A frame costs its data and its headers, so the number of
+ * frames is bounded, too; the end of a stream costs nothing. Many hosts get smaller windows: a
+ * reader that stops never makes mprun hold much more than OUTPUT_TOTAL. Input: the limit in
+ * INPUT_CREDIT is INPUT_WINDOW ahead of what went into the rank's pipe; for a source that must not
+ * be read ahead of the rank (stdin_slow), INPUT_WINDOW_SLOW ahead of what the rank has read. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* infos.h - growing arrays of pmix_info_t, as the library's calls want them
  *
- * The first failure stays in `status`, and later additions are dropped: a caller checks once, at
- * the end. */
+ * The first failure stays in `status`, and later additions do nothing: a caller checks once, at the
+ * end. */
 #pragma once
 
 #include <stddef.h>
@@ -26,8 +26,8 @@ void infos_rank(struct infos *i, const char *key, pmix_rank_t value);
 void infos_true(struct infos *i, const char *key);
 /* Adds an array of infos as the value. Takes the contents of sub, and leaves it empty. */
 void infos_array(struct infos *i, const char *key, struct infos *sub);
-/* Adds a pointer that the library uses as it is. infos_free() does not free the topology. */
-/* n elements of `type`, as the library has allocated them; takes them. */
+/* Takes n elements of `type`, which the library has allocated. */
 void infos_elements(struct infos *i, const char *key, void *elements, size_t n,
                     pmix_data_type_t type);
+/* Adds a pointer that the library uses as it is. infos_free() does not free the topology. */
 void infos_topology(struct infos *i, const char *key, pmix_topology_t *topology);

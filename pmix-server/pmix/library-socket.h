@@ -2,8 +2,8 @@
 /* library-socket.h - the socket on which the PMIx library listens for ranks and tools */
 #pragma once
 
-/* The library, which starts later, listens on this socket, and takes it. Ranks may have connected
- * to it: no connection is accepted before library_socket_open(). */
+/* Hands the library, which starts later, this socket to listen on; takes fd. Ranks may have
+ * connected to it: the library accepts no connection before library_socket_open(). */
 void library_socket_use(int fd);
-/* The ranks are known to the library, and may come in. */
+/* The library knows the ranks: lets it accept their connections. */
 void library_socket_open(void);

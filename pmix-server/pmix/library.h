@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* library.h - the PMIx library's start and end
  *
- * The library needs ten times as long to start when it has to look at the machine itself. So it
- * gets the starter's topology, and shares it with the ranks. */
+ * The library needs ten times as long to start if it has to look at the machine itself. So mppmi
+ * gives it the starter's topology; the library shares it with the ranks. */
 #pragma once
 
 #include <pmix_server.h>
@@ -13,19 +13,20 @@
 struct hwloc_topology;
 struct server;
 
-/* Makes what is possible before PMI_INIT, and changes the environment. Call before any thread is
- * started. Returns an empty topology; NULL with err. */
+/* Prepares what is possible before PMI_INIT, and changes the environment. Call it before any thread
+ * is started. Returns an empty topology; NULL with err. */
 struct hwloc_topology *library_prepare(struct error *err);
-/* Before the start: ranks are to have their variables before the library runs, so these may depend
- * on nothing but the library. Ranks would look for its shared memory, too: it sends instead. */
+/* Before the start: makes the ranks' variables depend on nothing but the library, because ranks get
+ * them before the library runs. Ranks would look for its shared memory, too: so the library sends
+ * data instead. */
 void library_be_foreseeable(void);
-/* Starts the library for s, whose directory and host name are known. topology_xml may be empty:
- * then the library looks at the machine; else it goes into the topology. -1 with err. */
+/* Starts the library for s, whose directory and host name are known. If topology_xml is not empty
+ * it goes into the topology; else the library looks at the machine. -1 with err. */
 int library_start(struct hwloc_topology *topology, struct server *s,
                   ProtobufCBinaryData topology_xml, struct error *err);
-/* Lets the library clean up behind the ranks, and removes the server's directory. The process has
- * to leave by _exit() afterwards: the library's threads still run. */
+/* Lets the library remove what ranks have left, and removes the server's directory. Leave the
+ * process by _exit() afterwards: the library's threads still run. */
 void library_stop(const struct server *s);
 
-/* upcalls.c. Returns the functions that the library calls. All calls go to s from now on. */
+/* upcalls.c. Returns the functions that the library calls; from now on they are for s. */
 pmix_server_module_t *upcalls_for(struct server *s);

@@ -2,8 +2,8 @@
 /* names.h - names that ranks publish, look up and withdraw by PMI-1 and PMI-2: the same names as
  * those of PMIx
  *
- * service and port may be NULL, which is an error as others are. `named` of the rank's dialect has
- * the answer, and gets `command` back, a constant. */
+ * A service or port of NULL gets an error as the answer. The dialect's named() gets the answer,
+ * with `command`, a constant. */
 #pragma once
 
 struct connection;

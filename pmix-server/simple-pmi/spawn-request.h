@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawn-request.h - the fields with which ranks ask for further worlds in PMI-1 and PMI-2, and the
- * request that becomes of them
+/* spawn-request.h - makes a SPAWN of the fields with which ranks ask for worlds in PMI-1 and PMI-2
  *
  * Both protocols name the same things in the same order, with other words: the number of ranks, the
  * program, its arguments, info keys, and pairs that the new ranks are to find. */
@@ -14,7 +13,7 @@
 struct spawn_request {
     Mprun__Spawn *message; /* all of it malloc'ed, as if unpacked; without id and parent */
     struct buffer preput;  /* packed pairs */
-    char *key;             /* of a pair whose value comes next; or NULL */
+    char *key;             /* of a pair whose value comes next; NULL: none */
     size_t size;           /* bytes of all names and values so far */
 };
 
@@ -22,9 +21,9 @@ struct spawn_request *spawn_request_create(void);
 void spawn_request_destroy(struct spawn_request *r); /* NULL is fine */
 /* The fields of a further program follow. */
 void spawn_request_begin_program(struct spawn_request *r);
-/* Takes a field; those without a meaning here are ignored. -1: it cannot be, there is no program
- * yet, or the fields have too many bytes. */
+/* Takes a field; ignores a field without a meaning here. -1: it is not valid, there is no program
+ * yet, or all fields together have too many bytes. */
 int spawn_request_take(struct spawn_request *r, const char *name, const char *value);
-/* All fields are there: the message, which the request keeps. NULL: a program without ranks or
- * without a name. */
+/* All fields are there: returns the message, which r keeps. NULL: a program has no ranks or no
+ * name. */
 Mprun__Spawn *spawn_request_finish(struct spawn_request *r);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* listener.h - accepts peers that prove the step key, and turns all others away
  *
- * Until its proof a peer costs one of a bounded number of places, a small buffer and
- * HANDSHAKE_ACCEPT_SECONDS. When the places are full, the oldest peer loses its place once others
- * have waited for LISTEN_PATIENCE. On a Unix socket another user is turned away at once. */
+ * Until its proof a peer costs one of a bounded number of places, a small buffer, and at most
+ * HANDSHAKE_ACCEPT_SECONDS. When all places are taken and others have waited for LISTEN_PATIENCE,
+ * the oldest peer loses its place. On a Unix socket the listener refuses another user at once. */
 #pragma once
 
 #include "common/error.h"
@@ -17,9 +17,9 @@ struct listen_events {
      * link_set_events() and return 0; the link is yours then. To refuse it, return -1 with why. */
     int (*arrived)(void *arg, struct link *l, uint32_t host_id, struct error *why);
     /* A peer proved the key and wants to go on with host_id's link. Returns that link in any state,
-     * or NULL; its own events tell it. Without this function such peers are refused. */
+     * or NULL; the link's own events tell the rest. NULL function: such peers are refused. */
     struct link *(*returns)(void *arg, uint32_t host_id);
-    /* A peer was turned away: for the log. */
+    /* The listener has refused a peer: for the log. */
     void (*refused)(void *arg, const char *peer, const struct error *why);
 };
 
@@ -27,8 +27,8 @@ struct listen_events {
 struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LINK_KEY],
                                  enum link_security security, const struct listen_events *events,
                                  void *arg, struct error *err);
-/* Says how many peers may come at once: each gets a place, up to LISTEN_PENDING_MAX. */
+/* Sets how many peers may come at once: each gets a place, up to LISTEN_PENDING_MAX. */
 void listener_expect(struct listener *l, size_t peers);
-/* Sets resume_* and dead_seconds of the links from now on. */
+/* Sets resume_* and dead_seconds of the links that it makes from now on. */
 void listener_resumable(struct listener *l, const struct link_options *o);
 void listener_destroy(struct listener *l); /* NULL is fine; pending peers are closed */

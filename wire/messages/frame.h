@@ -10,10 +10,10 @@
  *                   all starters); 0 on links within a host
  *     12            payload
  *
- * Starters pass on frames of other hosts (starter/links/child-hosts.h). A control message longer
- * than a frame is cut into frames of its type, all but the last with FRAME_MORE. The payload of
- * FRAME_OUTPUT and FRAME_INPUT is a bulk header and raw bytes; of FRAME_PRELOAD_DATA a preload
- * header and raw bytes. */
+ * Starters pass on frames of other hosts (starter/links/child-hosts.h). The sender cuts a control
+ * message longer than a frame into frames of its type, all but the last with FRAME_MORE. The
+ * payload of FRAME_OUTPUT and FRAME_INPUT is a bulk header and raw bytes; of FRAME_PRELOAD_DATA a
+ * preload header and raw bytes. */
 #pragma once
 
 #include <stddef.h>
@@ -25,18 +25,17 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 14, /* another one for each change of a message or a frame */
+    PROTOCOL_VERSION = 14, /* raise it with each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
-    MESSAGE_MAX = 64 * 1024 * 1024, /* put together from frames with FRAME_MORE */
+    MESSAGE_MAX = 64 * 1024 * 1024, /* bytes of a message made of frames with FRAME_MORE */
     BULK_HEADER = 24,
     BULK_DATA_MAX = 128 * 1024,
-    INPUT_PUSH_MAX = 1024 * 1024, /* of one push */
+    INPUT_PUSH_MAX = 1024 * 1024, /* bytes of one INPUT_PUSH */
 };
 
-/* All types; their numbers count from 1. up: from starter to launcher; down: from launcher to
- * starters; pmi: between starter and mppmi; tool: over the control socket. The messages are in
- * mprun.proto. */
+/* All types; their numbers count from 1. up: starter to mprun; down: mprun to starters; pmi:
+ * between starter and mppmi; tool: over the control socket. The messages are in mprun.proto. */
 #define FRAME_TYPES(X)                                                                             \
     X(HELLO)          /* up */                                                                     \
     X(PLACE)          /* down */                                                                   \
@@ -121,7 +120,7 @@ struct frame_header {
 };
 
 /* The bulk header: world, rank, incarnation (4 bytes each, little endian), stream (1 byte), 3 zero
- * bytes, time at the source in ns (8 bytes). A bulk frame without data is the end of its stream. */
+ * bytes, time at the source in ns (8 bytes). A bulk frame without data ends its stream. */
 struct bulk_header {
     struct rank_name name;
     uint8_t stream; /* 0 stdin, 1 stdout, 2 stderr */
@@ -141,7 +140,8 @@ enum {
 
 const char *frame_type_text(unsigned type);
 void frame_header_pack(const struct frame_header *h, uint8_t out[FRAME_HEADER]);
-/* Refuses unknown types, flags and lengths: -1 with err, which names them. So do the others. */
+/* Refuses unknown types, flags and lengths: -1 with err, which names them. So do the others
+ * below. */
 int frame_header_unpack(const uint8_t in[FRAME_HEADER], struct frame_header *ret,
                         struct error *err);
 void bulk_header_pack(const struct bulk_header *h, uint8_t out[BULK_HEADER]);
@@ -150,16 +150,16 @@ void preload_header_pack(const struct preload_header *h, uint8_t out[PRELOAD_HEA
 int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *ret,
                           struct error *err);
 
-/* How frames of one type are handled; a receiver has an array of these, by frame type. */
+/* How to handle frames of one type; a receiver has an array of these, by frame type. */
 struct frame_handler {
-    /* The frame's message, and the function that takes it; the message is freed after the call.
-     * Returns -1 for a message that cannot be, or not now. */
+    /* The frame's message, and the function that takes it; frame_handle() frees the message after
+     * the call. take() returns -1 for a message that is not valid, or not now. */
     const ProtobufCMessageDescriptor *message;
     int (*take)(void *to, void *message);
-    /* Instead, where the frame is no message or is taken apart elsewhere. */
+    /* In place of these: takes a frame that is no message, or is unpacked elsewhere. */
     int (*take_bytes)(void *to, const uint8_t *p, size_t n);
 };
 
-/* Returns what the function returns; -1 where there is none, or for bytes that are no such
+/* Calls the handler's function and returns its result; -1: there is none, or the bytes are no such
  * message. */
 int frame_handle(const struct frame_handler *h, void *to, const uint8_t *p, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.h - LAUNCH: what every host is told to run
+/* launch.h - LAUNCH: tells every host what to run
  *
- * All hosts get the same bytes, and each finds its own place in them. */
+ * All hosts get the same bytes, and each host finds its own place in them. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,24 +13,24 @@
 struct launch {
     struct step step;
     uint32_t world;
-    bool has_parent; /* a rank has asked for the world: */
+    bool has_parent; /* a rank has asked for the world: `parent` */
     struct rank_name parent;
-    uint8_t *preput; /* bytes of LAUNCH that mppmi alone reads */
+    uint8_t *preput; /* bytes of LAUNCH that only mppmi reads */
     size_t npreput;
     struct placement *hosts; /* all hosts of the world */
     size_t nhosts;
-    /* Only in what launch_unpack() returns: the receiver's own place. */
+    /* Only launch_unpack() sets these: the receiver's own place. */
     uint32_t host_index;
-    bool granted_all; /* it may use all threads that it is allowed; else those in `granted` */
+    bool granted_all; /* the host may use all threads that it is allowed; else those in `granted` */
     struct idset granted;
     char *slots;         /* of step.bind.slots; NULL: none */
-    char *granted_cores; /* instead: see struct placement; NULL: not stated */
+    char *granted_cores; /* in place of `granted`: see struct placement; NULL: not stated */
 
     bool report_bindings;
     bool same_machine; /* hosts of this step share one machine */
 };
 
-/* The receiver's own place. */
+/* Returns the receiver's own placement. */
 static inline const struct placement *launch_here(const struct launch *l)
 {
     return &l->hosts[l->host_index];
@@ -38,14 +38,14 @@ static inline const struct placement *launch_here(const struct launch *l)
 
 enum { LAUNCH_RANKS_MAX = IDSET_MAX }; /* of a world */
 
-void launch_free(struct launch *l); /* what it holds, not itself */
+void launch_free(struct launch *l); /* frees what it holds, not l */
 /* Takes grants from the placements; neither keeps nor changes l. The caller frees the message. */
 uint8_t *launch_pack(const struct launch *l, size_t *ret_n);
-/* Checks everything that a receiver relies on. -1 with err, which says what does not hold. */
+/* Checks everything that a receiver relies on. -1 with err, which says what is wrong. */
 int launch_unpack(const uint8_t *p, size_t n, uint32_t host_index, struct launch *ret,
                   struct error *err);
 
-/* The step's programs as messages, which borrow their texts; their environments if with_env. */
+/* Packs the step's programs as messages, which borrow their texts; environments if with_env. */
 struct packed_apps {
     size_t n;
     struct Mprun__App **list;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* placements.h - hosts and their ranks as messages and back
  *
- * Hosts whose names count up (common/host-name-list.h), whose ranks are each as much higher than
- * those of the host before (blocks in order, or ranks dealt in turn), and whose grants are the same
- * make one message, so that a message to all hosts hardly grows with their number. */
+ * Consecutive hosts go into one message if their names count up (common/host-name-list.h), each has
+ * the ranks of the host before plus a fixed number (blocks in order, or ranks dealt in turn), and
+ * their grants are the same. So a message to all hosts hardly grows with their number. */
 #pragma once
 
 #include "common/error.h"
@@ -19,9 +19,9 @@ struct packed_placements {
 void placements_pack(const struct placement *hosts, size_t n, struct packed_placements *ret);
 void packed_placements_free(struct packed_placements *p);
 
-/* All hosts of the messages, without their grants, and in the empty map which of them has which
- * rank. Refuses hosts that do not hold each rank of the map's world once. The caller frees *ret
- * with placements_free(). */
+/* Unpacks all hosts, without their grants, and fills the empty map: which host has which rank.
+ * Refuses hosts that do not hold each rank of the map's world once: -1 with err. The caller frees
+ * *ret with placements_free(). */
 int placements_unpack(Mprun__Placement *const *list, size_t n, struct rank_map *map,
                       struct placement **ret, size_t *ret_n, struct error *err);
 void placements_free(struct placement *hosts, size_t n);

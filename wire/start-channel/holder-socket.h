@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* holder-socket.h - how an mprun finds the holder of its job's agents, and what both say
+/* holder-socket.h - how an mprun finds the holder of its job's agents, and their messages
  *
- * The holder listens at an abstract Unix socket whose name is the user's and the job's: it has no
- * file, and is gone with the holder. The kernel says who the peer is. Each packet is one message. A
- * host is a number, which is the asker's own. To the holder each message begins, in data, with the
- * host's name and a 0; where no host is meant, there is nothing else. */
+ * The holder listens at an abstract Unix socket whose name has the user and the job: it has no
+ * file, and vanishes with the holder. The kernel tells who the peer is. Each packet is one message.
+ * An mprun numbers the hosts as it likes. Data of a message to the holder begins with the host's
+ * name and a 0; if it concerns no host, it is a 0 alone. */
 #pragma once
 
 #include <stdint.h>
@@ -15,29 +15,28 @@
 enum holder_what {
     /* to the holder */
     HOLDER_ASK = 1, /* is there an agent on the host? */
-    HOLDER_GIVE,    /* there is, by these three descriptors: its standard input, output, error;
-                       value: the start client. Or by two of a connection, whose key is behind the
-                       name */
-    HOLDER_CLIENT,  /* no host: reads what a start client of several agents says, on one descriptor,
-                       so that it can go on */
-    HOLDER_CANNOT,  /* none could be started there */
-    HOLDER_LEAVE,   /* end the agent, if no starter of it runs: a step that cannot use it needs its
-                       task */
-    HOLDER_START,   /* have it start a starter; a packed preamble is behind the name */
+    HOLDER_GIVE,    /* there is one, with these three descriptors: its standard input, output,
+                       error; value: the start client's pid. Or with two of a connection, whose key
+                       follows the name */
+    HOLDER_CLIENT,  /* no host: read what a start client of several agents says, on one descriptor,
+                       so that the client can go on */
+    HOLDER_CANNOT,  /* the mprun could not start an agent there */
+    HOLDER_LEAVE,   /* end the agent, if it has no running starter: a step that cannot use it needs
+                       its task */
+    HOLDER_START,   /* have the agent start a starter; a packed preamble follows the name */
     HOLDER_KEEP,    /* no host; value: milliseconds that agents stay without a step, -1: until the
                        job ends */
     HOLDER_OVER,    /* no host: the step is over */
-    HOLDER_NEED,    /* value: slots of the host that the step takes; behind the name: all that it
-                       has, as a number of 32 bits */
-    HOLDER_TURN,    /* no host: that was all; the step waits for its turn, and has these slots until
-                       the asker goes */
+    HOLDER_NEED,    /* value: slots of the host that the step takes; after the name: all slots that
+                       the host has, a number of 32 bits */
+    HOLDER_TURN,    /* no host: NEED is complete; the step waits for its turn, and then has these
+                       slots until the mprun goes */
     HOLDER_DOWN,    /* no host: agents end as soon as no step needs them */
     /* from the holder */
     HOLDER_HAS,   /* there is an agent; the answer to TURN: the slots are the step's */
-    HOLDER_NONE,  /* there is none: the asker starts it, and then says GIVE or CANNOT */
-    HOLDER_WAIT,  /* it is being started by another mprun, or ends: HAS or NONE comes then.
-                     After TURN: other steps have slots of the host, or the turn; value: so many are
-                     free */
+    HOLDER_NONE,  /* there is none: the mprun starts it, and then sends GIVE or CANNOT */
+    HOLDER_WAIT,  /* another mprun is starting it, or it is ending: HAS or NONE comes then. After
+                     TURN: other steps have slots of the host, or the turn; value: free slots */
     HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
     HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,  /* the agent has gone, and with it the starter */
@@ -54,30 +53,30 @@ struct holder_message {
     uint8_t data[HOLDER_DATA_MAX];
 };
 
-/* The job as its holder's socket has it: mpruns of another version have another holder, as have
- * other managers and clusters. A manager's name has no '-'. */
+/* Writes the name of the job that its holder's socket has. mpruns of another version, and other
+ * managers and clusters, have other holders. A manager's name has no '-'. */
 enum { HOLDER_JOB_MAX = 120 };
 void holder_name_job(const char *manager, const char *number, uint64_t cluster,
                      char ret[HOLDER_JOB_MAX]);
-/* "MANAGER-NUMBER" of such a name into ret, and where its number is; NULL: it is of another
- * version. */
+/* Writes "MANAGER-NUMBER" of such a name into ret, and returns the number in it; NULL: the name is
+ * of another version. */
 const char *holder_job_number(const char *job, char ret[HOLDER_JOB_MAX]);
 
-/* Listens for the holder of the job. Returns a descriptor; -1 with err, whose code is EADDRINUSE
- * when there is a holder. */
+/* Listens for the holder of the job. Returns a descriptor; -1 with err, whose code is EADDRINUSE if
+ * there is a holder already. */
 int holder_listen(const char *job, struct error *err);
 /* Connects to the job's holder. -1 with err: there is none, or it is another user's. */
 int holder_connect(const char *job, struct error *err);
-/* Calls fn for each of the user's jobs that have a holder on this host; -1 with err. */
+/* Calls fn for each of the user's jobs that have a holder on this host. -1 with err. */
 int holder_each(void (*fn)(void *arg, const char *job), void *arg, struct error *err);
-/* The holder's process, as far as the kernel knows: who has called holder_listen() or, after that,
- * listen(). */
+/* Returns the holder's pid, as far as the kernel knows it: of the process that has called
+ * holder_listen() or, after that, listen(). */
 pid_t holder_pid(int fd);
-/* Takes a connection; -1: none, or another user's. */
+/* Accepts a connection. -1: there is none, or it is another user's. */
 int holder_accept(int fd);
 
-/* Sends m with its descriptors, up to one of -1 (fds NULL: none). -1 with errno. */
+/* Sends m with the descriptors in fds up to the first -1 (fds NULL: none). -1 with errno. */
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS]);
-/* Takes a message, and into fds what came with it or -1; the caller closes these. Returns 1; 0: the
- * peer has gone or has sent what is no message; -1 with errno EAGAIN: there is none now. */
+/* Takes a message, and into fds its descriptors or -1; the caller closes them. Returns 1; 0: the
+ * peer has gone or has sent no valid message; -1 with errno EAGAIN: there is none now. */
 int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preamble.h - a start channel: the first bytes that a starter reads from its standard input, key
- * and addresses; and the word that it says before
+/* preamble.h - the start channel's first bytes, which a starter reads from its standard input (key
+ * and addresses), and the line that the starter writes before
  *
  *     magic (16): "\nmprun-start-1\n\0"; text before it (login scripts, task prologs) is skipped
  *     length (2, little endian) of what follows
@@ -23,23 +23,23 @@ enum preamble_flag {
     PREAMBLE_STDIO = 2,     /* the link is the start channel itself */
     PREAMBLE_SUBREAPER = 4, /* the launcher is this process's parent and adopts orphans */
     PREAMBLE_VERBOSE = 8,
-    PREAMBLE_PMI = 16,       /* a PMI server will be needed: start it at once */
+    PREAMBLE_PMI = 16,       /* the step needs a PMI server: start it at once */
     PREAMBLE_EXPLAIN = 32,   /* nothing will run: HELLO says what would be possible here */
-    PREAMBLE_FALLBACK = 64,  /* where no address answers, the start channel may be the link: the
+    PREAMBLE_FALLBACK = 64,  /* if no address answers, the start channel may be the link: the
                                 starter writes PREAMBLE_ASK to its standard output, waits for
                                 PREAMBLE_YES, and then begins the handshake there */
     PREAMBLE_NUMBERED = 128, /* all hosts read the same preamble: the host id is the number of the
                                 manager's task */
-    PREAMBLE_MAC = 256,      /* instead of PREAMBLE_ENCRYPT */
-    PREAMBLE_AGENT = 512,    /* the job's agent, and no step's starter: agent-channel.h. With
+    PREAMBLE_MAC = 256,      /* in place of PREAMBLE_ENCRYPT */
+    PREAMBLE_AGENT = 512,    /* start the job's agent, not a step's starter: agent-channel.h. With
                                 addresses: its channel is a connection to one of them */
 };
-/* The starter says this on its standard output before anything is sent to it. A start channel that
- * is a terminal (tasks of a job may have one where the job has) prints what it is sent, and changes
- * it, until the starter has set the terminal; a program that runs before the starter may read what
- * is not for it; and a start client may take a second longer when it has input before its task
- * runs. Both words are lines: a relay that works by lines passes them on at once. The first one is
- * longer than 256 bytes because a manager's relay may hold less for 10 ms, waiting for more. */
+/* The starter writes PREAMBLE_READY on its standard output before mprun sends anything. A start
+ * channel that is a terminal (tasks of a job may have one if the job has one) echoes and changes
+ * input until the starter has set the terminal; a program that runs before the starter may read
+ * input that is not for it; and a start client may take a second longer if it has input before its
+ * task runs. Both words are lines, so that a relay that works by lines passes them on at once. The
+ * first is longer than 256 bytes because a manager's relay may hold less back for 10 ms. */
 #define PREAMBLE_DOTS "..........................................................."
 #define PREAMBLE_READY                                                                             \
     "<mprun-start-ready-1" PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS ">\n"
@@ -60,18 +60,18 @@ struct preamble {
     char addresses[PREAMBLE_ADDRESSES];
 };
 
-/* Writes into out and returns the length; -1 with err: the addresses are too long. */
+/* Packs *p into out and returns the length; -1 with err: the addresses are too long. */
 int preamble_pack(const struct preamble *p, uint8_t out[PREAMBLE_MAX], struct error *err);
-/* Reads from a blocking descriptor, and no byte behind the preamble. -1 with err: an end of file,
+/* Reads from a blocking descriptor, and no byte after the preamble. -1 with err: an end of file,
  * more than NOISE_MAX of other text, or a damaged preamble. */
 int preamble_read(int fd, struct preamble *ret, struct error *err);
 
-/* The same of what preamble_pack() has written. */
+/* Unpacks what preamble_pack() has written. -1 with err. */
 int preamble_unpack(const uint8_t *p, size_t n, struct preamble *ret, struct error *err);
 
-/* Login scripts and task prologs print on that channel, too, in pieces of any size; somewhere among
- * that the starter says PREAMBLE_READY or PREAMBLE_ASK. The word is taken out; all other output is
- * passed on. */
+/* Login scripts and task prologs print on that channel, too, in pieces of any size; somewhere in
+ * between the starter writes PREAMBLE_READY or PREAMBLE_ASK. These functions take the word out and
+ * pass on all other output. */
 enum { AWAIT_MAX = 320 }; /* bytes; every word is shorter */
 
 struct await {
@@ -80,9 +80,9 @@ struct await {
 };
 
 /* Takes n bytes of output and writes those that do not belong to the word to out, which has room
- * for n + AWAIT_MAX bytes. Returns how many. Sets *found when the word is complete; from then on no
- * word is awaited. */
+ * for n + AWAIT_MAX bytes. Returns the bytes written. Sets *found when the word is complete; from
+ * then on it waits for no word. */
 size_t await_take(struct await *a, const char *in, size_t n, char *out, int *found);
-/* At the end of the output: writes the bytes that were held back as the beginning of the word, at
- * most AWAIT_MAX, and returns how many. */
+/* At the end of the output: writes the bytes that it held back as a possible beginning of the word,
+ * at most AWAIT_MAX, and returns their number. */
 size_t await_rest(struct await *a, char *out);

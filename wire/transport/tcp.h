@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tcp.h - options of TCP sockets, and whether the peer's kernel still answers
  *
- * The kernel of a stopped process answers, so such a connection must stay. TCP_USER_TIMEOUT would
- * end it: the peer's window stays shut, although its kernel acknowledges every probe. So keep-alive
- * watches an idle connection, and tcp_unheard() a connection with data under way. */
+ * The kernel of a stopped process still answers, so its connection must stay. TCP_USER_TIMEOUT
+ * would end it: the peer's window stays shut, although its kernel acknowledges every probe. So
+ * keep-alive watches an idle connection, and tcp_unheard() a connection with data under way. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,12 +12,12 @@
 #include <netinet/in.h>
 
 struct tcp_end {
-    bool is_ipv6; /* false also for an IPv4 address on a socket for both */
+    bool is_ipv6; /* false also for an IPv4 address on a socket for both families */
     char ip[INET6_ADDRSTRLEN];
     unsigned port;
 };
 
-/* The peer's end of a TCP connection, or our own. false: fd is none. */
+/* Writes the peer's end of a TCP connection, or our own. false: fd is no TCP connection. */
 bool tcp_end_of(int fd, bool peer, struct tcp_end *ret);
 /* Sends without delay, and makes an idle connection fail with ETIMEDOUT when the peer's kernel has
  * not answered for about `seconds` (at least 3). */
