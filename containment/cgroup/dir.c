@@ -107,11 +107,9 @@ static int walk(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, voi
     struct stat st; /* the kernel counts directories below as links */
     if (fstatat(d.fd, d.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_nlink == 2)
         return fn(d, arg);
-    AUTO_CLOSE int fd = at_open(d);
-    AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    AUTO_DIR DIR *dir = dir_take_fd(at_open(d));
     if (!dir)
         return -1;
-    (void)take_fd(&fd); /* it is dir's */
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
         if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/fdio.h"
 #include "common/must.h"
 #include "common/proc.h"
 #include "containment/cgroup/kill.h"
@@ -201,14 +202,8 @@ static void sweep_entry(int parent_fd, const char *parent, const char *name, int
 
 void orphans_sweep(const char *parent, int min_age)
 {
-    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *e;
-    if (!dir) {
-        cleanup_close(&fd);
-        return;
-    }
-    while ((e = readdir(dir)))
+    AUTO_DIR DIR *dir = dir_take_fd(open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (struct dirent *e; dir && (e = readdir(dir));)
         if (!strncmp(e->d_name, CGROUP_STEP_PREFIX, strlen(CGROUP_STEP_PREFIX)))
-            sweep_entry(fd, parent, e->d_name, min_age);
+            sweep_entry(dirfd(dir), parent, e->d_name, min_age);
 }

@@ -128,8 +128,7 @@ static void add_files(int root, const struct device *d, int gpu, struct host_gpu
     uint32_t major, minor;
     struct dirent *e;
     snprintf(path, sizeof(path), "sys/bus/pci/devices/%s/drm", d->pci);
-    int fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *drm = fd < 0 ? NULL : fdopendir(fd);
+    AUTO_DIR DIR *drm = dir_take_fd(openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (d->has_minor)
         add_file(g, NVIDIA_MAJOR, (uint32_t)strtoul(d->number, NULL, 10), gpu);
     while (drm && (e = readdir(drm))) {

@@ -136,10 +136,7 @@ static int by_use(const void *a, const void *b)
 static struct entries list(struct cache *c)
 {
     struct entries ret = {0};
-    int fd = openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_DIR DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!d && fd >= 0)
-        close(fd);
+    AUTO_DIR DIR *d = dir_take_fd(openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (struct dirent *e; d && (e = readdir(d));)
         look_at(c, e->d_name, &ret);
     if (ret.n)
