@@ -67,8 +67,8 @@ static int make(const struct host_directories *d, struct host_directory *ret, in
     return 0;
 }
 
-/* The value of the first variable of the ranks' environment that begins with `beginning`, which has
- * its name, "=", and the beginning of its value. */
+/* Returns the value of the first variable of the ranks' environment that begins with `beginning`
+ * (name, "=", and the beginning of the value). */
 static const char *rank_variable(const struct host_directories *d, const char *beginning,
                                  const char *otherwise)
 {
@@ -99,8 +99,8 @@ static int check_space(const struct host_directories *d, const char *base, struc
                      launch_here(d->launch)->host);
 }
 
-/* A step within a step uses the outer one's directory, which is removed whatever happens to this
- * step. */
+/* A step within a step uses the outer step's directory, which the outer step removes even if this
+ * step is killed. */
 static int make_memory(struct host_directories *d, int keeper_fd, struct error *err)
 {
     static const char outer[] = "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-";

@@ -77,7 +77,7 @@ static int make_parts(struct host *h, struct error *err)
     return gpu_shares_choose(&h->gpus, &h->launch, &h->binding, &h->containment.answer, err);
 }
 
-/* The starter's own processes: those that it is itself, and mprun where that is an ancestor. */
+/* Lists the starter's own processes, and mprun if it is an ancestor. */
 static void own_processes(const struct host *h, pid_t ret[4])
 {
     ret[0] = getpid();
@@ -107,7 +107,7 @@ static void begin_containment(void *arg)
     loop_defer_schedule(&h->turn);
 }
 
-/* Cgroups are made while mppmi initialises, where ranks have to wait for it. */
+/* mprun makes cgroups here while mppmi initialises, if ranks have to wait for mppmi. */
 static void begin_slow_parts(struct host *h)
 {
     pid_t self[4];

@@ -92,8 +92,8 @@ static int take_kill(void *host, void *message)
     return 0;
 }
 
-/* A stopped step starts no more ranks either. The PMI server has to go on serving this process,
- * although a manager may have stopped it. */
+/* A stopped step starts no more ranks. A manager may have stopped mppmi, too; mppmi has to go on
+ * serving this process. */
 static void signal_ranks(struct host *h, int signo)
 {
     if (signo == SIGSTOP && !h->end.has_begun) {

@@ -71,8 +71,8 @@ static void detach_input_and_output(void)
 
 static char received[320]; /* "mpstarter: on HOST: received SIG" */
 
-/* While nothing is known but that mprun will say what there is to do. A parent that ends us needs
- * no words for it: it is the mprun that has forked us, and has said why. */
+/* Until mprun has sent the preamble. If the parent sends the signal, it is the mprun that has
+ * forked this process, and it has said why: print nothing then. */
 static void end_early(int signo, siginfo_t *info, void *context)
 {
     char text[sizeof(received) + 100];
@@ -90,14 +90,14 @@ static const int others[] = {SIGCHLD, SIGUSR1, SIGUSR2};
 static const struct sigaction by_default = {.sa_handler = SIG_DFL};
 static const struct sigaction to_the_end = {.sa_sigaction = end_early, .sa_flags = SA_SIGINFO};
 
-/* Each signal's action, and whether it is blocked: how, as of sigprocmask(). */
+/* Sets the signals' action, and blocks or unblocks them (how, as of sigprocmask()). */
 static void set_signals(const int *signals, size_t n, const struct sigaction *action, int how)
 {
     sigset_t set;
     sigemptyset(&set);
     for (size_t i = 0; i < n; i++)
         sigaddset(&set, signals[i]);
-    if (how == SIG_BLOCK) /* first: none is to meet the action */
+    if (how == SIG_BLOCK) /* first, so that none meets the action */
         sigprocmask(how, &set, NULL);
     for (size_t i = 0; i < n; i++)
         sigaction(signals[i], action, NULL);
@@ -105,9 +105,9 @@ static void set_signals(const int *signals, size_t n, const struct sigaction *ac
         sigprocmask(how, &set, NULL);
 }
 
-/* No signal may end the starter by itself: a manager may take that for the end of the job. Before
- * there is a worker, those that are to end it do so with a code; SIGCHLD is not ignored, as
- * children would leave no status. */
+/* No signal may kill the starter: a manager may take that for the end of the job. Before there is a
+ * worker, a signal that is to end the starter ends it with a code. SIGCHLD is not ignored, because
+ * children would then leave no status. */
 static void take_signals(const char *hostname)
 {
     snprintf(received, sizeof(received), "mpstarter: on %s: received SIG", hostname);
@@ -115,14 +115,14 @@ static void take_signals(const char *hostname)
     set_signals(ending, sizeof(ending) / sizeof(ending[0]), &to_the_end, SIG_UNBLOCK);
 }
 
-/* Until keeper and worker read them. */
+/* Blocks signals until keeper and worker read them. */
 static void block_signals(void)
 {
     set_signals(ending, sizeof(ending) / sizeof(ending[0]), &by_default, SIG_BLOCK);
 }
 
-/* A start channel that is a terminal goes with us. Who started us may not have put us in its
- * foreground yet. */
+/* Takes a start channel that is a terminal: the process that has started us may not have put us in
+ * the terminal's foreground yet. */
 static int take_terminal(void)
 {
     struct termios before;
@@ -146,7 +146,7 @@ static int number_host(struct preamble *p, struct error *err)
     return 0;
 }
 
-/* Say that we are here, and be told what there is to know. */
+/* Tells mprun that the starter is here, and reads the preamble. */
 static int read_start(const char *hostname, struct preamble *ret)
 {
     struct error e;
@@ -168,13 +168,13 @@ static int read_start(const char *hostname, struct preamble *ret)
     return -1;
 }
 
-/* One step's part of this host: fork into keeper and worker. Returns the exit code of each. */
+/* Does one step's part of this host: forks into keeper and worker. Returns each one's exit code. */
 static int run_keeper(struct preamble *start, const struct agent_child *child, const char *hostname,
                       mode_t mask, int end_fd)
 {
     int pair[2];
     log_open(child->name, start->flags & PREAMBLE_VERBOSE ? LOG_DEBUG : LOG_NOTE);
-    /* orphans of the worker come to the keeper, so it has to be a subreaper before there are any */
+    /* The keeper inherits the worker's orphans: it must be a subreaper before there are any. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
         log_error("on %s: make a socket: %s", hostname, strerror(errno));
@@ -200,7 +200,7 @@ static int run_keeper(struct preamble *start, const struct agent_child *child, c
     return code;
 }
 
-/* mprun has started this process, itself or by the manager. */
+/* Runs as a starter: mprun has started this process, itself or by the manager. */
 static int run_starter(void)
 {
     struct preamble start;
@@ -211,8 +211,8 @@ static int run_starter(void)
 
     fd_open_standard();
     signal(SIGXFSZ, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN); /* whoever reads our output may have gone */
-    mode_t mask = umask(077); /* whatever the resource manager's is; ranks have mprun's */
+    signal(SIGPIPE, SIG_IGN); /* the reader of our output may have gone */
+    mode_t mask = umask(077); /* whatever the resource manager has set; ranks have mprun's */
     gethostname(hostname, sizeof(hostname) - 1);
     take_signals(hostname);
     if (read_start(hostname, &start) < 0)

@@ -61,7 +61,7 @@ static void keeper_readable(void *arg, int fd, unsigned events)
     if (errands_keeper_readable(&h->errands))
         return;
     loop_io_destroy(take_ptr(h->keeper_watch));
-    if (h->state >= HOST_ENDING) { /* this process removes all that was made */
+    if (h->state >= HOST_ENDING) { /* the worker itself removes all that was made */
         log_debug("on %s: mpstarter's keeper (pid %d) has died", h->with.hostname, keeper);
         return;
     }
@@ -77,7 +77,7 @@ static void keeper_readable(void *arg, int fd, unsigned events)
     step_end_cannot_run(&h->end, h->end.exit_code, text);
 }
 
-/* A rank needs three pipes here. */
+/* This process needs three pipes for each rank. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit files;
@@ -89,7 +89,7 @@ static void raise_descriptor_limit(void)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Make what everything else uses. */
+/* Makes what everything else uses. */
 static int make_process(struct host *h, struct error *err)
 {
     h->with.loop = loop_create(err);
@@ -118,7 +118,7 @@ static int make_parts(struct host *h, struct preamble *start, struct error *err)
     return cpus_allowed(&h->allowed, err);
 }
 
-/* The PMI server first of all: its start overlaps with everything else. */
+/* Starts the PMI server first, so that its start overlaps with everything else. */
 static int start_parts(struct host *h, struct error *err)
 {
     if (host_start_pmi_server(h, err) < 0)

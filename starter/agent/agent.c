@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent.c - see agent.h */
 #include "starter/agent/agent.h"
 
 #include <errno.h>
@@ -31,18 +30,18 @@
 struct started {
     pid_t pid; /* the starter's keeper */
     uint32_t number;
-    int errands_fd; /* by which its worker asks for errands; -1: there are none */
+    int errands_fd; /* on which its worker asks for errands; -1: none */
 };
 
 struct agent {
     const char *hostname;
-    const uint8_t *key; /* of the channel, which is a connection; NULL: it is none */
-    uint32_t last;      /* number of a start */
+    const uint8_t *key; /* of the channel, if it is a connection; NULL: it is not */
+    uint32_t last;      /* number of the last start */
     pid_t group;        /* of the manager's task, in which workers are */
-    pid_t anchor;       /* what keeps that group; it ends when the manager ends the task */
-    int signal_fd;      /* < 0: there are no signals to be read */
-    double heard;       /* loop_now() of the last word of the holder */
-    bool is_ending;     /* nothing more is started */
+    pid_t anchor;   /* the process that keeps that group; it ends when the manager ends the task */
+    int signal_fd;  /* < 0: there are no signals to be read */
+    double heard;   /* loop_now() of the holder's last message */
+    bool is_ending; /* the agent starts nothing more */
     struct started *all;
     struct pollfd *polled; /* FIRST, and one of each of these */
     size_t n;
@@ -59,7 +58,7 @@ static void tell_ended(uint32_t number, int status)
         log_debug("nobody is told that starter %u has ended", (unsigned)number);
 }
 
-/* What starters have left comes to the agent: a worker without its keeper ends by itself. */
+/* The agent inherits what dead keepers leave: a worker without its keeper ends by itself. */
 static void await_orphans(void)
 {
     double end = loop_now() + KEEPER_KILL_SECONDS;
@@ -111,7 +110,7 @@ static void reap(struct agent *a)
     }
 }
 
-/* What workers ask for: start clients of hosts below this one, whose agents outlive the step. */
+/* Starts what a worker asks for: start clients of hosts below, whose agents outlive the step. */
 static void take_errands(struct agent *a, struct started *s)
 {
     char packet[KEEPER_PACKET + 1];
@@ -127,8 +126,8 @@ static void take_errands(struct agent *a, struct started *s)
         worker_ended(a, s);
 }
 
-/* A signal ends steps, and the agent with them; not while agents stay that it has started: it would
- * stay with these, and start nothing. */
+/* Passes a signal on to all steps. It also ends the agent, unless agents that this one has started
+ * still run: then this one would stay with them, and start nothing. */
 static void pass_on(struct agent *a)
 {
     struct signalfd_siginfo si;
@@ -141,8 +140,8 @@ static void pass_on(struct agent *a)
     }
 }
 
-/* A process that stays in the group of the task: a group without processes is gone, and the manager
- * ends the task by a KILL to it, which the agent has to see and to survive. -1: there is none. */
+/* Leaves a process in the group of the task. A group without processes vanishes, and the manager
+ * ends the task by a KILL to the group, which the agent has to see and survive. -1: no process. */
 static pid_t drop_anchor(void)
 {
     sigset_t all;
@@ -158,7 +157,7 @@ static pid_t drop_anchor(void)
     _exit(0);
 }
 
-/* What of the agent the starter need not have. */
+/* In a child: gives up what of the agent a starter does not need. */
 static void become_starter(struct agent *a)
 {
     prctl(PR_SET_NAME, "mpstarter");
@@ -171,7 +170,7 @@ static void become_starter(struct agent *a)
     free(a->polled);
 }
 
-/* In the child: true, and *ret_errands_fd is its own. */
+/* Forks. In the child it returns true, and *ret_errands_fd is the child's own. */
 static bool start(struct agent *a, uint32_t number, int *ret_errands_fd)
 {
     int pair[2] = {-1, -1};
@@ -199,7 +198,7 @@ static bool start(struct agent *a, uint32_t number, int *ret_errands_fd)
     return false;
 }
 
-/* In a child that is to be the starter of *ret: true. */
+/* Takes a start. In a child that is to be the starter of *ret it returns true. */
 static bool take_start(struct agent *a, struct preamble *ret, struct agent_child *ret_child)
 {
     struct error e = {0};
@@ -208,8 +207,8 @@ static bool take_start(struct agent *a, struct preamble *ret, struct agent_child
     a->heard = loop_now();
     if (agent_start_read(STDIN_FILENO, a->key, &number, ret, &e) < 0 || number == AGENT_ENDS) {
         a->is_ending = true;
-    } else if (number > a->last) { /* one that comes again is not the holder's */
-        if (a->last) {             /* a job of one step does without */
+    } else if (number > a->last) { /* a repeated number does not come from the holder */
+        if (a->last) {             /* a job of one step needs neither */
             topology_look();
             cgroup_mounts_once(NULL);
         }
@@ -225,7 +224,7 @@ static bool take_start(struct agent *a, struct preamble *ret, struct agent_child
     return is_child;
 }
 
-/* Input, output, and the messages of all starters. */
+/* The connection becomes standard input and output, and the standard error of all starters. */
 int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key[LINK_KEY])
 {
     struct error e;
@@ -253,7 +252,7 @@ static void await_events(struct agent *a)
         memset(p, 0, (FIRST + a->n) * sizeof(*p));
 }
 
-/* A holder that was suspended may speak again. */
+/* Returns whether the holder has spoken in time. A suspended holder may speak again. */
 static bool is_needed(const struct agent *a)
 {
     return a->n > 0 || a->errands.n > 0 ||

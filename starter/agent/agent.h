@@ -24,7 +24,7 @@ struct agent_child {
 };
 
 /* Runs the agent until it ends, and returns its exit code. In a forked child it returns -1: the
- * child becomes the starter of the step in *ret. key: the channel's; NULL: none. mask: errands'
- * umask. */
+ * child becomes the starter of the step in *ret. key: the channel's; NULL: none. mask: of errands.
+ */
 int agent_run(const char *hostname, const uint8_t *key, mode_t mask, struct preamble *ret,
               struct agent_child *ret_child);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holder.c - see holder.h
  *
- * Nothing here waits for a peer: an agent that takes nothing more, and an mprun that reads nothing
- * more, is given up. */
+ * Nothing here waits for a peer: the holder gives up an agent that takes nothing more, and an mprun
+ * that reads nothing more. */
 #include "starter/agent/holder.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@
 
 enum {
     WORDS_MAX = 1024,   /* bytes of a line */
-    WAITING_MAX = 4096, /* messages for an mprun that reads none: it is taken for gone */
+    WAITING_MAX = 4096, /* messages for an mprun that reads none: with more it counts as gone */
 };
 
 /* Slots that a step takes. */
@@ -51,15 +51,15 @@ struct asker { /* an mprun */
     int fd;
     struct waiting *waiting, **last; /* in order; last: where the next one goes */
     size_t nwaiting;
-    bool is_over; /* its step is; it waits for BYE */
+    bool is_over; /* its step is over, and it waits for BYE */
     bool is_gone;
     struct need *needs;
     size_t nneeds;
-    uint32_t turn; /* 0: it waits for no slots */
+    uint32_t turn; /* 0: it does not wait for slots */
     bool has_slots, is_told;
 };
 
-/* An mprun that waits for an agent: another mprun starts it, or it ends. */
+/* An mprun that waits for an agent, which another mprun starts, or which is ending. */
 struct waiter {
     struct waiter *next;
     struct asker *asker;
@@ -97,12 +97,11 @@ struct agent {
     struct lines out, err;
     bool is_connected; /* by a connection of its own, with this key */
     uint8_t key[LINK_KEY];
-    bool is_ending; /* it has been told so */
+    bool is_ending; /* the holder has told it to end */
     bool is_gone;
 };
 
-struct polled { /* its memory is kept: what grows and goes in each turn leaves small pieces behind
-                 */
+struct polled { /* kept for all turns: allocating it in each turn would fragment the heap */
     struct pollfd *all;
     size_t n, room;
 };
@@ -115,7 +114,7 @@ struct holder {
     uint32_t last_number, last_turn;
     bool sees_end; /* of the job */
     int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
-    double alive, needed; /* loop_now(): when agents were told so, and when somebody needed it */
+    double alive, needed; /* loop_now(): last AGENT_GOES_ON; last time a step needed agents */
 };
 
 /* A socket takes the messages of some 250 hosts at once. */
@@ -203,8 +202,8 @@ static void close_channel(struct agent *a)
     explicit_bzero(a->key, sizeof(a->key));
 }
 
-/* The first one that waits for it, which does so no more, with its number of the host; NULL: nobody
- * does. */
+/* Removes the first mprun that waits for the agent, and returns it with its number of the host;
+ * NULL: none waits. */
 static struct asker *take_waiter(struct agent *a, uint32_t *ret_host)
 {
     struct waiter *w = a->waiters;
@@ -224,7 +223,7 @@ static void add_waiter(struct agent *a, struct asker *asker, uint32_t host)
     a->waiters = w;
 }
 
-/* The next one that waits for it is to start it; false: nobody waits. */
+/* Has the next mprun that waits for the agent start it; false: none waits. */
 static bool next_starts_it(struct agent *a)
 {
     uint32_t host = 0;
@@ -245,7 +244,7 @@ static void agent_is_gone(struct agent *a)
     a->is_gone = !next_starts_it(a);
 }
 
-/* Sends it a number without a preamble. */
+/* Sends the agent a number without a preamble. */
 static void tell_agent(struct agent *a, uint32_t number)
 {
     uint8_t packed[AGENT_START_MAX];
@@ -254,7 +253,7 @@ static void tell_agent(struct agent *a, uint32_t number)
         agent_is_gone(a);
 }
 
-/* It is gone when its start client is. */
+/* Tells the agent to end. It is gone when its start client has ended. */
 static void end_agent(struct agent *a)
 {
     if (a->is_ending || a->in_fd < 0)
@@ -278,8 +277,8 @@ static void has_ended(struct agent *a, uint32_t number, int status)
     free(s);
 }
 
-/* A starter's message goes to its mprun. One that has no number goes to all: the manager or the
- * agent itself has written it. */
+/* Passes a starter's message to its mprun. A message without a number comes from the manager or the
+ * agent itself, and goes to all mpruns of the agent. */
 static void pass_message(struct agent *a, char *line)
 {
     uint32_t number = agent_message_take_number(line);
@@ -300,7 +299,7 @@ static void take_line(struct agent *a, char *line)
         pass_message(a, line);
 }
 
-/* Reads what there is; agent NULL: nobody wants it. False: that was the end. */
+/* Reads what there is; agent NULL: drops it. Returns false at the end of the output. */
 static bool lines_read(struct lines *l, struct agent *a)
 {
     char buf[4096];
@@ -382,12 +381,13 @@ static void take_start(struct holder *h, struct agent *a, struct asker *asker,
         .next = a->starts, .number = ++h->last_number, .host = m->host, .asker = asker};
     a->starts = s;
     size_t size = agent_start_pack(s->number, preamble, n, a->is_connected ? a->key : NULL, packed);
-    if (write(a->in_fd, packed, size) != (ssize_t)size) /* it is taken whole, or there is no room */
+    if (write(a->in_fd, packed, size) != (ssize_t)size) /* a pipe takes it whole or not at all */
         agent_is_gone(a);
     explicit_bzero(packed, sizeof(packed));
 }
 
-/* The longest that anybody asks for. Nothing outlives a job whose end is not seen. */
+/* Keeps agents for the longest time that any mprun asks for. If the holder cannot see the end of
+ * the job, it keeps no agent. */
 static void take_keep(struct holder *h, int keep)
 {
     if (h->sees_end && h->keep >= 0 && (keep < 0 || keep > h->keep))
@@ -407,7 +407,7 @@ static void take_need(struct asker *a, const struct holder_message *m, size_t na
     a->needs[a->nneeds++] = one;
 }
 
-/* data: a name with its end, and for START the preamble behind it. */
+/* data: a host's name with its end; for START the preamble follows. */
 static void take_message(struct holder *h, struct asker *asker, struct holder_message *m,
                          int fds[HOLDER_FDS])
 {
@@ -469,7 +469,7 @@ static void take_asker(struct holder *h, int listen_fd)
     h->askers = a;
 }
 
-/* It starts nothing more, and nobody is told what its starters do. */
+/* An mprun has gone: starts nothing more for it, and tells it nothing of its starters. */
 static void forget_asker(struct holder *h, const struct asker *asker)
 {
     for (struct agent *a = h->agents; a; a = a->next) {
@@ -522,8 +522,8 @@ static void remove_gone(struct holder *h)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-/* A host that has not enough of them now; NULL: all have. A host that nobody has is enough, as a
- * step may have more ranks than slots. */
+/* Returns a host that has too few free slots now; NULL: all have enough. A host whose slots nobody
+ * has is enough, because a step may have more ranks than slots. */
 static const struct need *lacks(const struct holder *h, const struct asker *a, uint32_t *ret_free)
 {
     for (size_t i = 0; i < a->nneeds; i++) {
@@ -547,8 +547,8 @@ static struct asker *next_turn(const struct holder *h)
     return first;
 }
 
-/* First come, first served, and each step at once or not at all: nobody waits with slots that
- * others wait for. */
+/* Gives slots: first come, first served, and each step gets all its slots or none, so that no step
+ * waits while it has slots that others wait for. */
 static void give_slots(struct holder *h)
 {
     const struct need *lacking = NULL;
@@ -579,7 +579,7 @@ static void add_fd(struct polled *p, int fd, short events)
     p->all[p->n++] = (struct pollfd){.fd = fd, .events = events};
 }
 
-/* No step has an agent, or may have one. */
+/* Returns whether no step has an agent, or may ask for one. */
 static bool is_idle(const struct holder *h)
 {
     for (const struct agent *a = h->agents; a; a = a->next)
@@ -606,14 +606,15 @@ static void end_agents(struct holder *h)
         end_agent(a);
 }
 
-/* Whose step is over goes when no agent is ending: a manager then has all of the step. */
+/* Sends BYE to mpruns whose step is over, once no agent is ending: then the manager has heard
+ * everything of the step. */
 static void let_go(struct holder *h)
 {
     int stay = 0;
     for (const struct agent *a = h->agents; a; a = a->next, stay++)
         if (a->is_ending)
             return;
-    if (!h->agents && h->clients) /* as a rule they end with their agents */
+    if (!h->agents && h->clients) /* they mostly end with their agents */
         return;
     for (struct asker *a = h->askers; a; a = a->next)
         if (a->is_over && !a->waiting) {
@@ -622,7 +623,7 @@ static void let_go(struct holder *h)
         }
 }
 
-/* Agents that nobody needs end. Returns whether there is anything to be held. */
+/* Ends agents that no step needs. Returns whether the holder has anything left to do. */
 static bool look_after(struct holder *h)
 {
     bool idle = is_idle(h);
@@ -636,8 +637,8 @@ static bool look_after(struct holder *h)
     return !idle || h->agents || h->askers || h->clients;
 }
 
-/* A manager that suspends the job stops its script's processes, the start clients too. mprun
- * continues the holder then (launcher/job-suspension.c), and that its clients. */
+/* A manager that suspends the job stops the processes of its script, start clients included. mprun
+ * then continues the holder (launcher/job-suspension.c), and the holder its clients. */
 static volatile sig_atomic_t was_continued;
 
 static void continued(int signo)
@@ -683,7 +684,7 @@ static bool wait_and_serve(struct holder *h, int job_fd)
         return why == EINTR;
     say_alive(h);
     size_t n = FIRST;
-    struct agent *agents = h->agents; /* what comes now is not among those that were looked at */
+    struct agent *agents = h->agents; /* agents that come now were not polled */
     struct client *clients = h->clients;
     for (struct asker *a = h->askers; a; a = a->next, n++)
         if (p[n].revents) {
@@ -706,7 +707,7 @@ static bool wait_and_serve(struct holder *h, int job_fd)
     return look_after(h) && !p[JOB].revents;
 }
 
-/* The job is over: agents end, and their start clients with them. */
+/* The job is over: ends the agents, and their start clients with them. */
 static void await_end(struct holder *h)
 {
     double end = loop_now() + HOLDER_END_SECONDS;
@@ -725,7 +726,7 @@ static void take_signals(void)
     const struct sigaction on_continue = {.sa_handler = continued};
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         signal(ignored[i], SIG_IGN); /* the manager may send them to all processes of the job */
-    signal(SIGPIPE, SIG_IGN);        /* a start client may have ended: reading from it says so */
+    signal(SIGPIPE, SIG_IGN);        /* reading tells when a start client has ended */
     sigaction(SIGCONT, &on_continue, NULL);
 }
 
@@ -735,7 +736,7 @@ int holder_run(pid_t job)
     struct holder h = {.needed = loop_now(), .sees_end = job_fd >= 0};
     prctl(PR_SET_NAME, "mprun-holder");
     take_signals();
-    listen(STDIN_FILENO, SOMAXCONN); /* mprun has begun to; who connects is to know this process */
+    listen(STDIN_FILENO, SOMAXCONN); /* mprun has called it; again, so that peers see this pid */
     while (wait_and_serve(&h, job_fd))
         ;
     await_end(&h);

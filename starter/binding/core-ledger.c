@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* core-ledger.c - bytes 0 to IDSET_MAX - 1 are hardware threads; one behind them is shared by all
- * that have the file open, and whoever has it alone may remove it */
+/* core-ledger.c - bytes 0 to IDSET_MAX - 1 are hardware threads. All processes that have the file
+ * open share a lock on the byte behind them; who can lock it alone may remove the file */
 #include "starter/binding/core-ledger.h"
 #include "starter/tunables.h"
 
@@ -31,7 +31,7 @@ static int lock(int fd, short type, off_t first, off_t n)
     return fcntl(fd, F_OFD_SETLK, &f);
 }
 
-/* Everybody may make files there. */
+/* Every user may make files in that directory. */
 static int check_owner(const struct stat *s, const char *path, struct error *err)
 {
     if (s->st_uid != geteuid())
@@ -49,7 +49,7 @@ static int cannot_open(const char *path, int why, struct error *err)
     return error_errno(err, why, "open '%s'", path);
 }
 
-/* 1: it is our own, and the one of that name; 0: it is being removed; -1. */
+/* Returns 1: the file is ours and still has that name; 0: it is being removed; -1 with err. */
 static int is_good(int fd, const char *path, struct error *err)
 {
     struct stat s;
@@ -66,8 +66,8 @@ static int is_good(int fd, const char *path, struct error *err)
 
 int core_ledger_open(const char *path, struct error *err)
 {
-    /* while a removal is under way, which a busy machine may hold up; waiting for its lock would be
-     * without end if it was stopped */
+    /* Tries again while a removal is under way. Waiting for the remover's lock could take for ever,
+     * if that process was stopped. */
     static const struct timespec bit = {.tv_nsec = LEDGER_WAIT_NS};
     AUTO_FREE char *own = own_path(path, err);
     if (!own)
@@ -88,7 +88,7 @@ int core_ledger_open(const char *path, struct error *err)
     return error_set(err, EAGAIN, "open '%s': it is removed again and again", path);
 }
 
-/* Threads from first up to end: the kernel names any lock that is in the way, not the first. */
+/* Adds threads from first up to end. The kernel names any lock in that range, not the first one. */
 static int add_busy(int fd, off_t first, off_t end, struct idset *ret)
 {
     while (first < end) {

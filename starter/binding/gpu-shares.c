@@ -17,8 +17,8 @@
 
 /* ---- which GPUs there are -------------------------------------------------------------------- */
 
-/* The manager's variables are this host's where the manager has set them here, or where mprun runs.
- */
+/* Returns whether a manager's variable is about this host: the manager has set it here, or mprun
+ * runs here. */
 static bool is_of_here(const struct launch *l, const char *name)
 {
     for (char *const *v = l->step.host_env; v && *v; v++)
@@ -49,7 +49,7 @@ static const char *managers_numbers(const struct launch *l)
     return NULL;
 }
 
-/* What mprund's configuration says of them goes before what drivers say: "0-15;16-31". */
+/* The cores near GPUs in mprund's configuration ("0-15;16-31") replace what the drivers say. */
 static void take_near(struct host_gpus *g, const char *cores)
 {
     for (size_t i = 0; i < g->n && *cores; i++, cores += *cores == ';') {
@@ -113,7 +113,7 @@ static int say_too_few(const struct gpu_shares *s, const struct gpu_shares *of,
                      plural(needed), of->host.n == 1 ? "is" : "are", of->host.n, others);
 }
 
-/* Of the longest one. */
+/* Returns the length of the longest id. */
 static size_t length_of_id(const struct host_gpus *g)
 {
     size_t most = 0;

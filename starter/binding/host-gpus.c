@@ -32,7 +32,7 @@ struct device { /* one of a list in the order of PCI addresses */
     bool has_minor; /* number is that of its /dev/nvidia */
 };
 
-/* The kind of a PCI device by its driver; GPU_KINDS: it is no GPU. */
+/* Tells the kind of a PCI device by its driver; GPU_KINDS: it is no GPU. */
 static enum gpu_kind kind_of(int pci, const char *address)
 {
     static const struct {
@@ -51,7 +51,7 @@ static enum gpu_kind kind_of(int pci, const char *address)
     return GPU_KINDS;
 }
 
-/* What stands behind "KEY:" in the driver's file about a device. */
+/* Copies the text after "KEY:" in the driver's file about a device. */
 static bool take_value(const char *text, const char *key, char *ret, size_t n)
 {
     const char *at = strstr(text, key);
@@ -84,8 +84,8 @@ static int by_address(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* All GPUs of one kind: that of the cards, where a processor has a GPU, too. ret: as many as there
- * are, which the caller frees. */
+/* Finds all GPUs of one kind: the kind of the cards, if the processor has a GPU, too. Returns their
+ * number; the caller frees *ret. */
 static size_t find_devices(int root, struct device **ret)
 {
     struct dirent **list = NULL;
@@ -121,7 +121,7 @@ static void add_file(struct host_gpus *g, uint32_t major, uint32_t minor, int gp
     g->file[g->nfiles++] = (struct gpu_file){.major = major, .minor = minor, .gpu = gpu};
 }
 
-/* Those of the kernel's graphics (card1, renderD128), and the vendor's own. */
+/* Adds a GPU's files: those of the kernel's graphics (card1, renderD128), and the vendor's own. */
 static void add_files(int root, const struct device *d, int gpu, struct host_gpus *g)
 {
     char path[320], text[32];
@@ -141,7 +141,7 @@ static void add_files(int root, const struct device *d, int gpu, struct host_gpu
 
 /* ---- which of them ranks can have ------------------------------------------------------------ */
 
-/* UUIDs may be cut short where they are still one GPU's. */
+/* Returns whether id names the device. UUIDs may be shortened as long as they name one GPU. */
 static bool is_called(const struct device *d, const char *id)
 {
     return strcmp(d->number, id) == 0 ||
@@ -177,7 +177,7 @@ static void take_list(struct host_gpus *g, const char *list)
         size_t n = strcspn(at, ",");
         while (n > 0 && at[n - 1] == ' ')
             n--;
-        if (n == 0 || (n == 2 && strncmp(at, "-1", 2) == 0)) /* programs look no further, either */
+        if (n == 0 || (n == 2 && strncmp(at, "-1", 2) == 0)) /* programs stop there, too */
             break;
         add(g, at, n);
     }

@@ -26,7 +26,7 @@ static int read_allowed(struct idset *ret, struct error *err)
     return 0;
 }
 
-/* The nodes that the user names, or all that are allowed. */
+/* Chooses the nodes that the user names, or all that are allowed. */
 static int choose_nodes(const char *named, struct idset *ret, struct error *err)
 {
     struct idset allowed = {0}, beyond = {0};

@@ -7,8 +7,8 @@
 #include "model/binding.h"
 
 /* Chooses a rank's memory policy among the nodes that this process may use. Returns 1 with *ret; 0:
- * the rank keeps the policy that it has; -1 with err: a node that may not be used, or a kernel
- * without policies. */
+ * the rank keeps the policy that it has; -1 with err: a node may not be used, or no kernel support.
+ */
 int memory_policy_choose(const struct binding_request *how, struct memory_policy *ret,
                          struct error *err);
 /* Adds to *ret the memory nodes that a rank with that policy can have. -1: unknown. */

@@ -22,7 +22,7 @@ static bool needs_topology(const struct rank_binding *b)
     for (size_t i = 0; i < s->napps; i++)
         has_own |= s->apps[i].bind != NULL;
     if (has_own || s->pmi ||
-        b->launch->granted_cores) /* mppmi would load it itself, which takes longer */
+        b->launch->granted_cores) /* mppmi would need longer to load it itself */
         return true;
     if (b->launch->report_bindings || s->bind.policy == BIND_TO ||
         (s->bind.policy == BIND_DEFAULT &&
@@ -34,8 +34,8 @@ static bool needs_topology(const struct rank_binding *b)
     return s->bind.policy == BIND_DEFAULT && cpus_count_cores(rank_binding_usable(b)) >= cores;
 }
 
-/* The kernel's word on what this process may run on counts. It may be less than what was granted
- * when the node daemon has put this process into its job's cgroup. */
+/* Removes threads that the kernel does not let this process use: the grant may have more, when
+ * mprund has put this process into its job's cgroup. */
 static void cut_grant(struct rank_binding *b)
 {
     if (b->has_all)
@@ -51,8 +51,8 @@ static void cut_grant(struct rank_binding *b)
              launch_here(b->launch)->host, granted, allowed);
 }
 
-/* The manager's list of cores may describe one host and be given for all: a host that has none of
- * them ignores it. */
+/* The manager may give all hosts a list of cores that describes one of them: a host that has none
+ * of these cores ignores the list. */
 static int take_granted_cores(struct rank_binding *b, struct error *err)
 {
     const char *cores = b->launch->granted_cores;
@@ -78,7 +78,7 @@ static int load_topology(struct rank_binding *b, struct error *err)
     return !b->topology ? -1 : b->launch->granted_cores ? take_granted_cores(b, err) : 0;
 }
 
-/* The threads that ranks are bound to, without those that other steps had taken before. */
+/* Adds the threads that ranks are bound to, except those that other steps had taken before. */
 static void add_bound(const struct plan_binding *b, const struct idset *busy, struct idset *ret)
 {
     for (uint32_t i = 0; i < b->nranks; i++)
@@ -86,7 +86,7 @@ static void add_bound(const struct plan_binding *b, const struct idset *busy, st
     idset_subtract(ret, busy);
 }
 
-/* Of all worlds but `but`. */
+/* Adds those of all worlds except `but`. */
 static void add_worlds(const struct rank_binding *first, const struct rank_binding *but,
                        struct idset *ret)
 {
@@ -95,7 +95,7 @@ static void add_worlds(const struct rank_binding *first, const struct rank_bindi
             must_do(idset_unite(ret, &b->plan.ranks[i]));
 }
 
-/* The threads of the other worlds of this step. The ledger does not know whose its own are. */
+/* Adds the threads of this step's other worlds: the ledger does not know which threads are ours. */
 static void add_own(const struct rank_binding *but, struct idset *ret)
 {
     add_worlds(but->first ? but->first : but, but, ret);
@@ -106,7 +106,7 @@ void rank_binding_all_threads(const struct rank_binding *first, struct idset *re
     add_worlds(first, NULL, ret);
 }
 
-/* 1: chosen and taken; 0: another step was faster; -1. */
+/* Returns 1: cores are chosen and taken; 0: another step was faster; -1 with err. */
 static int try_cores(struct rank_binding *b, const struct plan_topology *t, int ledger,
                      struct error *err)
 {
@@ -125,7 +125,7 @@ static int try_cores(struct rank_binding *b, const struct plan_topology *t, int 
     return rc;
 }
 
-/* Hosts of one step that share a machine would take each other's cores: no ledger there. */
+/* Without a ledger if hosts of this step share a machine: they would take each other's cores. */
 static bool has_ledger(const struct launch *l)
 {
     bool is_shared = l->same_machine && l->nhosts > 1;
@@ -139,7 +139,7 @@ static void keep(struct rank_binding *b, int ledger, int keeper_fd)
     b->ledger = ledger;
 }
 
-/* Other steps were faster again and again: bind as if this step were alone. */
+/* If other steps are faster again and again, binds ranks as if this step were alone. */
 static int choose(struct rank_binding *b, const struct plan_topology *t, int ledger,
                   struct error *err)
 {
@@ -151,7 +151,7 @@ static int choose(struct rank_binding *b, const struct plan_topology *t, int led
     return rc;
 }
 
-/* EPERM: another user has made the file; the user should know, and have it removed. */
+/* EPERM: another user has made the file; the message lets this user have it removed. */
 static void say_no_ledger(const struct rank_binding *b, const struct error *why)
 {
     if (why->code == EPERM)
@@ -199,7 +199,7 @@ static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
     return rc;
 }
 
-/* Whether ranks can have the memory that they are to have: said before any of them starts. */
+/* Checks before any rank starts that ranks can have the memory nodes that they are to have. */
 static int check_memory(const struct launch *l, struct error *err)
 {
     struct memory_policy unused;
@@ -233,7 +233,7 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
                : bind_ranks(b, keeper_fd, err);
 }
 
-/* The first world has no ranks here, and so took no cores. */
+/* For a first world without ranks here, which took no cores and so opened no ledger. */
 static void open_ledger_late(struct rank_binding *first, int keeper_fd)
 {
     int ledger = first->ledger < 0 ? open_ledger(first) : -1;
@@ -262,7 +262,7 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
     return bind_to_cores(b, b->ledger, err);
 }
 
-/* Not those that another world has, too. */
+/* Gives back cores, except those that another world has, too. */
 static void give_back_cores(struct rank_binding *b)
 {
     struct idset threads = {0}, others = {0};

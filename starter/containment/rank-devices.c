@@ -59,7 +59,7 @@ int rank_devices_hold(struct step_containment *c, const struct gpu_shares *gpus,
     if (!cgroup_leaf_below(leaf, c->answer.v2, below, sizeof(below)))
         return error_set(err, ENOENT, "hold it to its GPUs: its cgroup is not in the job's");
     if (loop_now() <
-        c->devices_again) { /* the ranks of a host are not to wait one after the other */
+        c->devices_again) { /* the ranks of a host must not wait for mprund one after the other */
         *err = c->why_not_asked;
         return -1;
     }

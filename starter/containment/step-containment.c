@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-containment.c - see step-containment.h */
 #include "starter/containment/step-containment.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ static const char *why_no_limits(const struct step_containment *c)
     return c->reason[0] || !c->tree ? c->reason : cgroup_tree_why_no_limits(c->tree);
 }
 
-/* Compare what was asked for with what was reached. */
+/* Compares what was reached with what the step asks for. -1 with err: it is too little. */
 static int check(const struct step_containment *c, struct error *err)
 {
     const struct containment_request *r = &c->step->containment;
@@ -89,7 +88,7 @@ static int make_tree(struct step_containment *c, const struct cgroup_parents *pa
     return 0;
 }
 
-/* No cgroup: the resource manager's own way, or the process tree alone. */
+/* No cgroup: uses the resource manager's own tracking, or the process tree. */
 static void fall_to_manager(struct step_containment *c)
 {
     char how[160], why[sizeof(c->reason)], *advice;
@@ -99,7 +98,7 @@ static void fall_to_manager(struct step_containment *c)
     c->level = TRACK_RM;
     memcpy(why, c->reason, sizeof(why));
     advice = strstr(why, CGROUP_ADVICE);
-    if (advice) /* that would take them out of the job */
+    if (advice) /* a scope of its own would take the processes out of the job */
         *advice = 0;
     snprintf(c->reason, sizeof(c->reason), "%s; %s%s", how, why,
              advice ? "; the administrator can give jobs cgroups with mprund" : "");
@@ -124,7 +123,7 @@ static int find_parents(const struct step_containment *c, int is_own, const pid_
     return rc;
 }
 
-/* Call use with what each source has, until it returns 0. */
+/* Calls use with the parents that each source gives, until it returns 0. */
 static void use_first(struct step_containment *c, const pid_t *self, size_t nself,
                       int (*use)(struct step_containment *c, const struct cgroup_parents *parents,
                                  struct error *err))
@@ -145,7 +144,7 @@ static void use_first(struct step_containment *c, const pid_t *self, size_t nsel
     fall_to_manager(c);
 }
 
-/* Of each controller in the set. */
+/* Prints the name of each controller in the set. */
 static void print_controllers(FILE *to, const char *before, unsigned controllers)
 {
     for (int k = 0; k < CGROUP_CONTROLLER_COUNT; k++)
@@ -155,7 +154,7 @@ static void print_controllers(FILE *to, const char *before, unsigned controllers
         }
 }
 
-/* Only asked: say where cgroups could be made. */
+/* For a probe: says where cgroups could be made. */
 static int describe_parents(struct step_containment *c, const struct cgroup_parents *p,
                             struct error *err)
 {

@@ -50,7 +50,7 @@ static void ranks_stuck(void *arg)
     ranks_give_up_killed(k->with->ranks);
 }
 
-/* While a killed rank stays, the server was asked nothing and waits, as it has to. */
+/* While a killed rank is still there, mppmi was asked nothing, and rightly waits. */
 static void pmi_silent(void *arg)
 {
     struct rank_kill_ladder *k = arg;

@@ -21,7 +21,7 @@ static void cgroup_is_empty(void *arg)
     loop_defer_schedule(l->with->turn);
 }
 
-/* Those in the step's cgroup, or below this process where there is none. */
+/* Lists the processes in the step's cgroup; without one, those below this process. */
 static void add_stuck(const struct leftovers *l)
 {
     struct cgroup_tree *tree = l->with->containment->tree;

@@ -15,7 +15,7 @@
 #include "starter/services.h"
 #include "wire/mprun.pb-c.h"
 
-/* Try everything, whatever could not go. The last try puts what stays on the list. */
+/* Tries to remove everything, also after a failure. The last try lists what stays. */
 static int remove_all(struct removal *c, bool is_last)
 {
     const char *paths[HOST_DIRECTORIES_MAX];

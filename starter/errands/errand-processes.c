@@ -19,7 +19,7 @@ static void reply(int fd, uint32_t id, int what, int value)
 
 enum { WORDS = 64 };
 
-/* Their number, -1: too many, or one without an end. */
+/* Splits the words. Returns their number; -1: too many, or one without an end. */
 static int take_words(char *at, char *end, const char *words[WORDS])
 {
     size_t n = 0;
@@ -34,7 +34,7 @@ static int take_words(char *at, char *end, const char *words[WORDS])
     return (int)n;
 }
 
-/* The group of the task is what the manager ends; a start client stays out, with its parent. */
+/* The manager ends the task's process group; a start client stays out of it, with its parent. */
 static pid_t start(const struct errand_processes *all, char *words, char *end, const int fds[3])
 {
     const char *argv[WORDS];

@@ -26,8 +26,7 @@ struct errand_processes {
 };
 
 /* A worker sends KEEPER_ERRAND, this struct, and the errand's arguments, each ended by a NUL. Three
- * descriptors come with it: the errand's standard input, its output, and the reading end of
- * that. */
+ * descriptors come with it: the errand's standard input, its output, and the reading end. */
 struct errand_request {
     uint32_t id;
 };

@@ -30,18 +30,18 @@ struct errand {
     struct errands *all;
     struct errand *next;
     uint32_t id;
-    int in_fd; /* -1: it has its input */
+    int in_fd; /* -1: it has got its input */
     int out_fd;
     struct loop_io *out_io;
-    struct await awaited;            /* mpstarter says that it is there */
-    int is_ready;                    /* it has said so: it may have its input */
-    int is_home;                     /* it is where it may go on */
+    struct await awaited;            /* mpstarter's word that it is there */
+    int is_ready;                    /* mpstarter has said so: send it the input */
+    int is_home;                     /* it is in a cgroup where it may stay */
     uint8_t input[ERRAND_INPUT_MAX]; /* may have a step's key */
     size_t ninput;
     size_t said;
-    uint8_t last[ERRAND_LAST_MAX]; /* what it said behind that, its reason; told at its end */
-    size_t nlast, nnot_told;       /* bytes there; bytes between the two that are not told */
-    char *refused;                 /* why it is, which is told when it has ended */
+    uint8_t last[ERRAND_LAST_MAX]; /* its last output, mostly the reason; sent at its end */
+    size_t nlast, nnot_told;       /* bytes in `last`; bytes before it that were dropped */
+    char *refused;                 /* why it is refused; sent when it has ended */
 };
 
 static void tell(struct errands *all, uint32_t id, enum errand_news what, const void *text,
@@ -87,7 +87,7 @@ static void keep_last(struct errand *e, const char *text, size_t n)
     e->nlast += n;
 }
 
-/* As much as is told of one. */
+/* Sends mprun as much output as it takes of one errand. */
 static void pass_on(struct errand *e, const char *text, size_t n)
 {
     size_t now = n < ERRAND_SAYS_MAX - e->said ? n : ERRAND_SAYS_MAX - e->said;
@@ -121,14 +121,14 @@ static void close_input(struct errand *e)
         close(take_fd(&e->in_fd));
 }
 
-/* A pipe takes so much at once. */
+/* A pipe takes all of the input at once. */
 static void feed(struct errand *e)
 {
     if (!e->is_ready || !e->is_home || e->in_fd < 0)
         return;
     if (fd_write_all(e->in_fd, e->input, e->ninput) < 0)
         log_debug("on %s: an errand takes no input",
-                  e->all->services->hostname); /* its end is told */
+                  e->all->services->hostname); /* mprun hears of its end */
     close_input(e);
 }
 
@@ -141,8 +141,8 @@ static void heard(struct errand *e, const char *p, size_t n)
     feed(e);
 }
 
-/* 1 when there may be more. Behind any login script's words mpstarter may say that it is there; a
- * client that says more than is told is not to wait for a reader. */
+/* Returns 1 if there may be more to read. mpstarter's word may follow a login script's output.
+ * Reads also what mprun does not get, so that the client never waits for a reader. */
 static int read_some(struct errand *e)
 {
     char buf[2048];
@@ -153,7 +153,7 @@ static int read_some(struct errand *e)
         heard(e, buf, (size_t)n);
         return 1;
     }
-    close_input(e); /* who says nothing more will not be ready */
+    close_input(e); /* a client that says nothing more will not be ready */
     stop_reading(e);
     return 0;
 }
@@ -171,7 +171,7 @@ static int watch_output(struct errand *e)
 
 /* ---- asking the keeper or the agent ---------------------------------------------------------- */
 
-/* Words as these take them. -1: too long, or no words. */
+/* Packs arguments, each with its NUL. -1: too long, or one is empty or has a NUL. */
 static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -185,7 +185,7 @@ static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, siz
     return 0;
 }
 
-/* An agent outlives the step, and so may what it starts. */
+/* The agent is the better parent: like what it starts, it may outlive the step. */
 static int parent_fd(const struct errands *all)
 {
     return all->services->agent_fd >= 0 ? all->services->agent_fd : all->services->keeper_fd;
@@ -262,9 +262,9 @@ int errands_take(struct errands *all, Mprun__Errand *m)
 
 /* ---- what they answer ------------------------------------------------------------------------ */
 
-/* It waits for its input, so until then nothing has come from it: a keeper's can be taken out of
- * the step's cgroups, which it outlives. One that cannot be taken out gets none and ends by that;
- * until it has, there is not to be another. */
+/* The errand waits for its input, and has started nothing so far. So a keeper's errand can be moved
+ * out of the step's cgroups, which it outlives. If that fails, it gets no input and ends by that;
+ * it is refused only then, so that no second one runs beside it. */
 static void has_pid(struct errand *e, pid_t pid)
 {
     const struct starter_services *with = e->all->services;
@@ -282,7 +282,7 @@ static void has_pid(struct errand *e, pid_t pid)
 
 static void over(struct errand *e, const struct errand_reply *r)
 {
-    /* what is in the pipe; who else has it open may go on for ever */
+    /* Reads what is in the pipe; another process may hold it open, and write on for ever. */
     for (int i = 0; i < REST_READS && e->out_io && read_some(e); i++)
         ;
     if (r->what == ERRAND_FAILED) {
@@ -311,7 +311,7 @@ static void answered(struct errands *all, const struct errand_reply *r)
     over(e, r);
 }
 
-/* False: the other side has gone. */
+/* Returns false when the other side has gone. */
 static bool take_replies(struct errands *all, int fd)
 {
     struct errand_reply r;

@@ -88,7 +88,7 @@ void feed_give_credit(struct rank_streams *r)
     feed_send_credit(r);
 }
 
-/* Write the backlog; into an empty pipe of one page at most a page. -1: the pipe has no reader. */
+/* Writes the backlog; into an empty pipe of one page at most a page. -1: the pipe has no reader. */
 static int write_backlog(struct feed *f)
 {
     while (buffer_len(&f->backlog)) {
@@ -148,7 +148,7 @@ static void feed_ready(void *arg, int fd, unsigned events)
         feed_go_on(r);
 }
 
-/* The end of a terminal's input is a character, behind the line that was begun if there is one. */
+/* The end of a terminal's input is a character; after an open line it takes two. */
 static void end_terminal(struct rank_streams *r)
 {
     struct feed *f = &r->in;

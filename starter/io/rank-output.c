@@ -64,7 +64,7 @@ void stream_end(struct stream *s)
     stream_free(s);
     send_end(s);
     if (r->in.is_terminal && s->kind == STDOUT)
-        feed_close(r); /* nothing holds our end any more: the rank's processes are hung up */
+        feed_close(r); /* closes our end of the terminal: the rank's processes are hung up */
     io->open_streams--;
     if (io->open_streams == 0)
         loop_defer_schedule(&io->check);
@@ -101,7 +101,7 @@ static size_t allowance(const struct stream *s)
     return s->is_bounded && n > s->left ? s->left : n;
 }
 
-/* Hand the pages of a full pipe to the link without copying. Bytes; 0: read() them instead. */
+/* Moves the pages of a full pipe into the link. Returns the bytes; 0: read() them instead. */
 static ssize_t move_stream(struct stream *s, size_t max)
 {
     int there = 0;
@@ -125,21 +125,21 @@ static ssize_t copy_stream(struct stream *s, size_t max)
     return n;
 }
 
-/* Is there anything to read now? poll() makes the kernel flush what processes have written to a
- * terminal. */
+/* Returns whether there is anything to read now. poll() makes the kernel flush what processes have
+ * written to a terminal. */
 static bool is_readable(const struct stream *s)
 {
     struct pollfd p = {.fd = s->fd, .events = POLLIN};
     return poll(&p, 1, 0) > 0;
 }
 
-/* Was everything taken that a bounded stream may still give? */
+/* Returns whether a bounded stream has given everything that it may still give. */
 static bool is_taken(const struct stream *s)
 {
     return s->left == 0 || (s->rank->in.is_terminal && !is_readable(s));
 }
 
-/* Read at most max bytes into the link. May free the stream. */
+/* Reads at most max bytes into the link. May free the stream. */
 static void read_stream(struct stream *s, size_t max)
 {
     ssize_t n = move_stream(s, max);

@@ -39,10 +39,10 @@ struct keeper {
     int cores_fd;    /* core-ledger.h; -1: none are taken */
     const char *host;
     struct errand_processes errands;
-    struct oom_kills oom_kills; /* as the worker has begun to count them, before there are ranks */
+    struct oom_kills oom_kills; /* the worker's, as it was before there were ranks */
     char *cgroups[THINGS], *directories[THINGS];
     size_t ncgroups, ndirectories;
-    bool is_stuck; /* the worker ended as it should, and could not remove everything */
+    bool is_stuck; /* the worker ended properly, but could not remove everything */
 };
 
 static void remember(char **list, size_t *n, const char *text)
@@ -89,7 +89,7 @@ static void take_message(struct keeper *k, const char *text, size_t n, enum keep
     }
 }
 
-/* Take all packets that wait. false: end of file. */
+/* Takes all packets that wait. Returns false at the end of file. */
 static bool take_messages(struct keeper *k)
 {
     char packet[KEEPER_PACKET + 1];
@@ -105,8 +105,8 @@ static bool take_messages(struct keeper *k)
     return n != 0;
 }
 
-/* Kill all children but the worker and errands; the children of what dies come to the keeper.
- * Returns the number of processes that were killed. */
+/* Kills all children except the worker and errands; the keeper inherits the children of what dies.
+ * Returns the number of killed processes. */
 static int kill_once(const struct keeper *k)
 {
     pid_t *children = NULL;
@@ -121,7 +121,7 @@ static int kill_once(const struct keeper *k)
     return killed;
 }
 
-/* Reap what has ended; keep the worker's status. */
+/* Reaps what has ended; keeps the worker's status. */
 static void reap(struct keeper *k)
 {
     int status;
@@ -136,8 +136,8 @@ static void reap(struct keeper *k)
     }
 }
 
-/* Kill every process below the keeper, level by level: as a subreaper it inherits the orphans of
- * what dies. Processes that cannot die (state D) are given up after KEEPER_KILL_SECONDS. */
+/* Kills every process below the keeper, level by level: as a subreaper the keeper inherits orphans.
+ * Gives up processes that cannot die (state D) after KEEPER_KILL_SECONDS. */
 static void kill_children(struct keeper *k)
 {
     sigset_t chld;
@@ -161,8 +161,8 @@ static void remove_directories(struct keeper *k, bool say)
             log_error("on %s: %s", k->host, e.text);
 }
 
-/* A manager that has killed the worker's group may kill the keeper any moment: do first what takes
- * no time. Remove afterwards what dying processes have made meanwhile. */
+/* A manager that has killed the worker's group may kill the keeper any moment. So this does first
+ * what takes no time, and removes afterwards what dying processes have made meanwhile. */
 static void sweep(struct keeper *k)
 {
     struct error e;
@@ -224,7 +224,7 @@ void keeper_leave_group(void)
         waitpid(founder, NULL, 0);
 }
 
-/* Signals for the starter are the worker's business; it may be waiting for them. */
+/* Passes signals on to the worker, which knows what to do and may be waiting for them. */
 static void pass_on(struct keeper *k, int signal_fd)
 {
     struct signalfd_siginfo si;
@@ -236,7 +236,7 @@ static void pass_on(struct keeper *k, int signal_fd)
     }
 }
 
-/* See what has ended. Returns whether nothing is left to wait for; *code is then the exit code. */
+/* Looks what has ended. Returns whether nothing is left to wait for; *code: the exit code then. */
 static bool look_after_children(struct keeper *k, pid_t worker, int *code)
 {
     reap(k);
@@ -313,7 +313,7 @@ int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfd
     return sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)n ? 0 : -1;
 }
 
-/* The descriptors that came with a packet. */
+/* Takes the descriptors that came with a packet. */
 static void take_fds(struct msghdr *m, int fds[KEEPER_FDS])
 {
     struct cmsghdr *c = CMSG_FIRSTHDR(m);

@@ -40,6 +40,5 @@ void keeper_tell_oom_kills(int fd, const struct oom_kills *kills);
 /* Sends a whole packet with 1 to KEEPER_FDS descriptors. Returns 0, or -1 with errno. */
 int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds);
 /* Takes the next packet, appends a NUL, and puts its descriptors, or -1, into fds; the caller
- * closes them. Returns the packet's bytes; 0: the other side has gone; -1: there is no packet
- * now. */
+ * closes them. Returns the packet's bytes; 0: the other side has gone; -1: none now. */
 ssize_t keeper_receive(int fd, char packet[KEEPER_PACKET + 1], int fds[KEEPER_FDS]);

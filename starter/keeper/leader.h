@@ -10,14 +10,14 @@
 #include <sys/types.h>
 
 /* Forks. Returns 0 in the child, the keeper, with *ret_fd for leader_tell(); the child's pid in the
- * leader, with *ret_fd for leader_wait(); -1, with *ret_fd -1: no child, and the caller goes on
- * alone. */
+ * leader, with *ret_fd for leader_wait(); -1, with *ret_fd -1: no child, the caller goes on alone.
+ */
 pid_t leader_fork(int *ret_fd);
 
 /* In the leader: waits for the keeper, and returns the exit code that it tells. If a signal killed
  * the keeper, this process dies of the same signal. Closes fd. */
 int leader_wait(pid_t child, int fd);
 
-/* In the keeper: tells the exit code, and stays to be counted, LEADER_STAY_MS at most. fd -1: does
- * nothing. */
+/* In the keeper: tells the exit code, and stays to be counted, LEADER_STAY_MS at most. fd -1 is
+ * fine. */
 void leader_tell(int fd, int code);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* child-hosts.c - see child-hosts.h */
 #include "starter/links/child-hosts.h"
 
 #include <errno.h>
@@ -70,7 +69,7 @@ static void maybe_all_gone(struct child_hosts *c)
     gone(c->gone_arg);
 }
 
-/* The link to a child that is to be watched: not once children are to go. */
+/* Returns a child's link for the heartbeat; NULL once children are to go. */
 static struct link *watched(void *arg, uint32_t place, uint32_t *ret_host)
 {
     struct child_hosts *c = arg;
@@ -213,7 +212,7 @@ static const struct listen_events door_events = {
 
 /* ---- the door -------------------------------------------------------------------------------- */
 
-/* Beside mprun's own socket, or at the address by which mprun was reached. */
+/* Listens beside mprun's own socket, or at the address by which this host has reached mprun. */
 static int listen_for_children(struct child_hosts *c, char address[ADDRESS_TEXT], struct error *err)
 {
     const struct uplink *up = c->services->up;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tree-place.c - see tree-place.h */
 #include "starter/links/tree-place.h"
 
 #include <errno.h>
@@ -14,7 +13,7 @@
 #include "wire/messages/values.h"
 #include "wire/transport/dial.h"
 
-enum { INTERRUPTED = 1, SILENT = 2 }; /* why the parent gives no answer */
+enum { INTERRUPTED = 1, SILENT = 2 }; /* why the parent is out of reach */
 
 /* ---- a connection to mprun, when the parent gives no answer ---------------------------------- */
 
@@ -94,7 +93,7 @@ static void begin_asking(struct tree_place *t, unsigned why)
 static void end_asking(struct tree_place *t, unsigned why)
 {
     t->why &= ~why;
-    if (t->why || !t->services->up->link) /* mprun may want KILL to come sooner */
+    if (t->why || !t->services->up->link) /* mprun may bring KILL forward */
         return;
     loop_timer_stop(&t->again);
     dial_destroy(t->dial);
@@ -144,11 +143,11 @@ static void watch_parent(struct tree_place *t)
 
 /* ---- PLACE ----------------------------------------------------------------------------------- */
 
-/* Children only now: what they send must not go by a link that is about to be left. */
+/* Lets children in only now: their frames must not go by a link that is about to be left. */
 static void place_is_taken(struct tree_place *t)
 {
     child_hosts_open_door(&t->children);
-    uplink_forget_key(t->services->up); /* links and door have what they need */
+    uplink_forget_key(t->services->up); /* links and door have their copies */
 }
 
 static void parent_reached(void *arg)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uplink.c - see uplink.h */
 #include "starter/links/uplink.h"
 
 #include <fcntl.h>
@@ -155,8 +154,8 @@ static bool is_locked(const char *path)
     return dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0;
 }
 
-/* Remove mprun's directory of sockets, if mprun was killed; several hosts of its machine may try.
- * Addresses are foreign input: only a directory of a step of this user's may go. */
+/* Removes mprun's directory of sockets if mprun was killed; several hosts of its machine may try.
+ * The address is foreign input: remove only a directory of a step of this user. */
 static void remove_launcher_home(const struct uplink *u, bool mprun_has_gone)
 {
     char path[PREAMBLE_ADDRESSES];
@@ -172,7 +171,7 @@ static void remove_launcher_home(const struct uplink *u, bool mprun_has_gone)
         log_warn("on %s: %s", u->services->hostname, e.text);
 }
 
-/* Ask mprun for the start channel as the link. `why` is sent with HELLO. */
+/* Asks mprun for the start channel as the link. HELLO carries `why`. */
 static int ask_for_start_channel(struct uplink *u, const struct error *why)
 {
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};

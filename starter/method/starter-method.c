@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* starter-method.c - from a manager's call of a starter method to the job's exec
  *
- * Which program the manager would have executed itself, its adapter knows
- * (rm-adapters/starter-side/starter-side.h). Where no adapter recognises the manager, the words are
- * executed as they are, or by a shell if they are one command line. */
+ * The manager's adapter knows which program the manager would have executed itself
+ * (rm-adapters/starter-side/starter-side.h). If no adapter recognises the manager, mpstarter
+ * executes the words as they are, or by a shell if they are one command line. */
 #include "starter/method/starter-method.h"
 
 #include <errno.h>
@@ -116,9 +116,9 @@ static void set_from_manager(const struct rm_starter_side *m)
         m->set_counts(set_count);
 }
 
-/* Put MPRUN_JOB_* into the environment, from what the manager has told this process (its variables
- * and files) and from limits. Asks nobody. What is not known is not set, and nothing is left over
- * from the environment in which the job was submitted. The names are in mpstarter(1). */
+/* Puts MPRUN_JOB_* into the environment, from what the manager has told this process (its variables
+ * and files) and from limits. Starts no program for that. Removes variables that are not known, as
+ * they come from the environment in which the job was submitted. mpstarter(1) has the names. */
 static void set_job_variables(void)
 {
     const struct rm_starter_side *m = rm_starter_side_of_job();
@@ -154,7 +154,7 @@ bool method_is_refused(const char *command)
     return false;
 }
 
-/* The file is there: something that it needs is not. */
+/* The file is there, but something that it needs is not. */
 static int explain_interpreter(const char *file)
 {
     char line[256], reason[300];

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* first-contact.c - see first-contact.h */
 #include "starter/pmi/first-contact.h"
 
 #include <errno.h>
@@ -25,7 +24,7 @@ static void pmix_connected(void *arg, int fd, unsigned events)
     c->came(c->arg);
 }
 
-/* A rank that ends without a word needs no server. */
+/* A rank that ends without having sent anything needs no server. */
 static void rank_spoke(void *arg, int fd, unsigned events)
 {
     struct first_contact *c = arg;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi-server.c - see pmi-server.h */
 
 #include <errno.h>
 #include <signal.h>
@@ -37,8 +36,8 @@ extern char **environ;
 
 /* ---- answers that are due -------------------------------------------------------------------- */
 
-/* Seconds are counted one by one: when this process was stopped for a while, that counts as one
- * second, and the server, which was stopped as well, still has its time. */
+/* Counts seconds one by one: if this process was stopped for a while, that counts as one second.
+ * The server was then stopped as well, and still has its time. */
 static void expect_answer(struct pmi_server *p)
 {
     p->silent = 0;
@@ -81,7 +80,7 @@ static int take_ready(void *server, void *message)
     return 0;
 }
 
-/* The PMIx library says "ERROR" where its files do not fit. */
+/* Without room for its files the PMIx library says only "ERROR": adds the cause. */
 static void explain_space(const char *directory, char *text, size_t size)
 {
     struct statvfs fs;
@@ -188,7 +187,7 @@ static void closed(void *arg, struct link *l, const struct error *why)
 {
     struct pmi_server *p = arg;
     link_destroy(p->link);
-    p->link = NULL; /* its end is told by its exit status */
+    p->link = NULL; /* the exit status tells of the server's end */
     expect_answer(p);
 }
 
@@ -196,7 +195,7 @@ static const struct link_events link_events = {.frame = frame, .closed = closed}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-/* Why the step cannot go on without it, and its exit code; NULL: it ended as it was to. */
+/* Says why the step cannot go on, with the exit code; NULL: the server ended as it should. */
 static const char *why_ended(const struct pmi_server *p, pid_t pid, int status, char *text,
                              size_t size, int *ret_code)
 {
@@ -221,14 +220,14 @@ static void server_ended(void *arg, pid_t pid, int status, const struct rusage *
     int code;
     fault_register("mppmi", 0);
     if (p->link)
-        link_read_rest(p->link); /* it may have said why */
+        link_read_rest(p->link); /* the server may have said why */
     p->pid = 0;
     p->usage = *usage;
     const char *why = why_ended(p, pid, status, text, sizeof(text), &code);
     p->events->ended(p->arg, why, code);
 }
 
-/* What it inherits beside standard error: its link to us, and what ranks connect to. */
+/* Lists what the server inherits beside standard error: its link to us, and the ranks' sockets. */
 static int *inherited(const struct first_contact *c, int link, size_t *ret_n)
 {
     size_t n = 0;
@@ -343,7 +342,7 @@ void pmi_server_destroy(struct pmi_server *p)
 
 /* ---- what the worker asks of it -------------------------------------------------------------- */
 
-/* NULL: ranks have to wait for the server's. */
+/* Returns the ranks' variables; NULL: ranks have to wait for the server's. */
 static char **foresee_variables(const struct pmi_server *p)
 {
     const struct step *step = &p->services->launch->step;
@@ -442,7 +441,7 @@ void pmi_server_end(struct pmi_server *p)
     if (p->is_asked_to_end)
         return;
     p->is_asked_to_end = true;
-    if (p->listens_instead) { /* nobody has needed it */
+    if (p->listens_instead) { /* no rank has needed it */
         p->listens_instead = false;
         loop_timer_stop(&p->late);
         first_contact_close(&p->contact);

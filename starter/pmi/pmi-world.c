@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmi-world.c - what mppmi is told of its host and of the world; see pmi-private.h */
+/* pmi-world.c - tells mppmi of its host and of the world; see pmi-private.h */
 #include "starter/pmi/pmi-private.h"
 
 #include <stdio.h>
@@ -19,8 +19,8 @@
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 
-/* The server makes some twenty files, which on a disk take longer than all else that it does: they
- * are in memory. */
+/* Makes mppmi's directory in memory: mppmi makes some twenty files, which on a disk take longer
+ * than everything else that it does. */
 void pmi_directory_make(struct pmi_server *p)
 {
     snprintf(p->directory, sizeof(p->directory), "%s/p",
@@ -75,7 +75,7 @@ struct packed_connection {
     Mprun__RankName name;
 };
 
-/* Those of ranks that were started before the server was. Returns how many. */
+/* Packs the connections of ranks that were started before mppmi. Returns their number. */
 static size_t connections_pack(const struct first_contact *c, struct packed_connection *all,
                                Mprun__PmiConnection **list)
 {

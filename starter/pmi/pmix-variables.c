@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pmix-variables.c - see pmix-variables.h */
 #include "starter/pmi/pmix-variables.h"
 
 #include <inttypes.h>
@@ -17,7 +16,7 @@
 
 /* ---- is it the library of that time, as it was? ---------------------------------------------- */
 
-/* Some directory of LD_LIBRARY_PATH has a library of this name. */
+/* Returns whether a directory of LD_LIBRARY_PATH has a library of this name. */
 static bool is_shadowed(const char *library)
 {
     const char *directory = getenv("LD_LIBRARY_PATH"), *name = strrchr(library, '/');
@@ -41,8 +40,8 @@ static bool is_same_library(const char *line)
            stat(path, &st) == 0 && st.st_size == size && st.st_mtime == time && !is_shadowed(path);
 }
 
-/* Whoever sets its parameters may choose what ranks are told; and without room for files the
- * library shares its data in another way (pmix-server/pmix/library.c). */
+/* The user may set parameters of the library that change what ranks are told. Without room for
+ * files the library shares its data in another way (pmix-server/pmix/library.c). */
 static bool is_told_something_special(void)
 {
     const char *home = getenv("HOME"), *preload = getenv("LD_PRELOAD");
@@ -59,7 +58,7 @@ static bool is_told_something_special(void)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Replaces @NSPACE@ and its like. */
+/* Replaces @NSPACE@ and the other names. */
 static char *filled_in(const char *line, const struct pmix_world *w)
 {
     struct text_writer to;

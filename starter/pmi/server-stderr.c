@@ -12,9 +12,9 @@
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
 
-/* The PMIx library's lines begin with "[host:pid]". They are no news before mppmi serves, as
- * PMI_FAILED has the sentence, and once ranks are being killed, when the library complains of how
- * their connections end. mppmi's own lines do not begin so. */
+/* The PMIx library's lines begin with "[host:pid]"; mppmi's own do not. Before mppmi serves they
+ * are no news, because PMI_FAILED has the sentence. Nor are they while ranks are being killed: then
+ * the library complains that their connections end. */
 static void say_line(struct pmi_server *p)
 {
     struct server_stderr *s = &p->text;

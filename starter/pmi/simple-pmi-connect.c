@@ -12,9 +12,9 @@
 
 enum { SIMPLE_PMI_HELLO = 12 }; /* bytes: world, rank and incarnation, little endian */
 
-/* The kernel completes the connection, and holds these bytes: the server need not be waited for.
- * Only a full queue makes connect() wait, which the time limit for sending bounds; the rank's own
- * use of the socket has none. */
+/* The kernel completes the connection and holds these bytes, so this does not wait for mppmi. Only
+ * a full queue makes connect() wait; the time limit for sending bounds that. The rank's own use of
+ * the socket gets no time limit. */
 static int connect_and_greet(int fd, const struct sockaddr_un *to, struct rank_name name)
 {
     struct timeval limit = {.tv_sec = SIMPLE_PMI_CONNECT_SECONDS}, none = {0};

@@ -64,7 +64,7 @@ void cache_close(struct cache *c)
     free(c);
 }
 
-/* The permissions are part of the name: links of a file share them. */
+/* The name contains the permissions, because links of a file share them. */
 static void name_of(const struct content *what, char name[NAME_SIZE])
 {
     sodium_bin2hex(name, HEX + 1, what->hash, CONTENT_HASH);
@@ -96,7 +96,7 @@ static bool is_finished(const char *name)
     return hex == HEX && (!name[hex] || strcmp(name + hex, ".x") == 0);
 }
 
-/* A file without a lock has no writer any more. */
+/* A file without a lock has no writer any more: removes it. */
 static void remove_stale(struct cache *c, const char *name, const struct stat *st)
 {
     AUTO_CLOSE int fd = -1;
@@ -144,7 +144,7 @@ static struct entries list(struct cache *c)
     return ret;
 }
 
-/* The oldest first, until no more than `most` bytes are left. */
+/* Removes the longest unused files, until no more than `most` bytes are left. */
 static void shrink(struct cache *c, uint64_t most)
 {
     struct entries e = list(c);
@@ -212,12 +212,12 @@ static int make_new(struct cache_file *f)
     f->fd =
         openat(f->cache->dir, f->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (f->fd >= 0)
-        (void)flock(f->fd, LOCK_EX | LOCK_NB); /* without locks it is only removed later */
+        (void)flock(f->fd, LOCK_EX | LOCK_NB); /* if it fails, only removal is later */
     return f->fd;
 }
 
-/* Reserve the room, so that a full file system is known before anything is sent; some file systems
- * cannot. */
+/* Reserves the room, so that mprun knows of a full file system before it sends anything. Some file
+ * systems cannot. */
 static int reserve(struct cache_file *f)
 {
     if (fallocate(f->fd, 0, 0, (off_t)f->what.size) == 0)
@@ -266,7 +266,7 @@ void cache_drop(struct cache_file *f)
     free(f);
 }
 
-/* A file that somebody can still write to cannot be executed: it is opened once more. */
+/* A file that is open for writing cannot be executed: opens it again for reading. */
 static int seal(struct cache_file *f, struct error *err)
 {
     if (fchmod(f->fd, mode_of(&f->what)) < 0)
@@ -289,7 +289,7 @@ int cache_finish(struct cache_file *f, struct error *err)
         error_set(err, EBADMSG, "what came is not what was announced: was it changed meanwhile?");
     } else if (seal(f, err) == 0) {
         name_of(&f->what, name);
-        /* another step may have brought it in the meantime: one file for all is better than two */
+        /* another step may have brought the content meanwhile: use its file rather than a second */
         fd = cache_find(f->cache, &f->what);
         if (fd < 0 && renameat(f->cache->dir, f->name, f->cache->dir, name) == 0) {
             fd = f->fd;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* preload-install.c - where the ranks of this host find the files that were brought
  *
- * In the step's directory, with which they go: programs in x0, x1, ... (by app), libraries in l,
- * data in f; those of world 1 in w1/x0 and so on. Programs and libraries are further names of the
- * cache's files where that can be; data are copies: a rank may change its own. */
+ * They go into the step's directory, and are removed with it: programs into x0, x1, ... (by app),
+ * libraries into l, data into f; those of world 1 into w1/x0 and so on. Programs and libraries are
+ * links to the cache's files if possible; data are copies, because a rank may change its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -38,7 +38,7 @@ static int copy_plainly(int from, int to)
     return n < 0 ? -1 : 0;
 }
 
-/* Both share their blocks until one is changed, if the file system can. */
+/* Lets both files share their blocks until one is changed, if the file system can. */
 static int copy_content(int from, int to)
 {
     return ioctl(to, FICLONE, from) == 0 ? 0 : copy_plainly(from, to);
@@ -58,7 +58,7 @@ static int copy_file(int from, int dir, const char *name, mode_t mode)
     return -1;
 }
 
-/* Not where it lies on another file system, or was removed from the cache in the meantime. */
+/* Fails if the directory is on another file system, or the file has left the cache meanwhile. */
 static int link_file(int from, int dir, const char *name)
 {
     char path[40];
@@ -69,7 +69,7 @@ static int link_file(int from, int dir, const char *name)
 static int put(const struct preload_content *c, const Mprun__PreloadPlace *m, int dir,
                const char *name)
 {
-    if (m->kind == PRELOAD_DATA) /* whatever else: its user can read it, and it is not set-id */
+    if (m->kind == PRELOAD_DATA) /* its user can always read it, and it is never set-id */
         return copy_file(c->fd, dir, name, (m->mode & 0777) | 0400);
     if (link_file(c->fd, dir, name) == 0)
         return 0;
@@ -153,7 +153,7 @@ int preload_install(struct preload *pre, const struct starter_services *world, s
         pre->why_not ? error_set(err, EIO, "%s", pre->why_not) : place_all(pre, ret, home, err);
     preload_stop(pre);
     if (pre->cache)
-        cache_trim(pre->cache, 0); /* a content that is larger than it may be has had its use */
+        cache_trim(pre->cache, 0); /* now also a content that is larger than the limit */
     return rc;
 }
 

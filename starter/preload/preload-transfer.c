@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preload-transfer.c - what a host wants of the contents that are offered, and how they come and go
- * on */
+/* preload-transfer.c - decides which of the offered contents a host wants, takes them, and passes
+ * them on */
 #include "starter/preload/preload.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ static void fail(struct preload *pre, const struct error *err)
     step_end_cannot_run(pre->services->end, EXIT_CODE_MPRUN, text);
 }
 
-/* Of a world that a rank has asked for: preload_install() says why. */
+/* A spawned world's content has failed: preload_install() reports why. */
 static void fail_world(struct preload *pre, const struct error *err)
 {
     if (pre->offer->world == 0)
@@ -95,13 +95,13 @@ static void send_wanted(struct preload *pre)
     uplink_send(pre->services->up, FRAME_PRELOAD_WANTED, &m.base);
 }
 
-/* Has come, or would have. */
+/* Returns whether the content has come, or has failed and would have come by now. */
 static bool is_over(const struct preload_content *c)
 {
     return c->fd >= 0 || (c->has_failed && (!c->is_wanted || c->come == c->what.size));
 }
 
-/* Nothing is wanted here or below any more. */
+/* Returns whether nothing is wanted here or below any more. */
 static bool has_all(const struct preload *pre)
 {
     for (uint32_t i = 0; i < pre->n; i++)
@@ -143,7 +143,7 @@ static int look_for(struct preload *pre, struct preload_content *c, struct error
     return c->writing ? finish_if_whole(c, err) : -1;
 }
 
-/* Look for one content at a time: a large one takes a second to read. */
+/* Looks for one content at a time: a large one takes a second to read. */
 static void look(void *arg)
 {
     struct preload *pre = arg;
@@ -174,14 +174,14 @@ static struct cache *open_cache_in(const char *base, uint64_t limit, struct erro
     struct stat st;
     AUTO_FREE char *own = own_name(path, S_IFDIR, err);
     struct cache *c = own ? cache_open(own, limit, err) : NULL;
-    /* one that is there and not as it has to be is told of; where none can be made, /tmp serves */
+    /* A directory that is there but unusable is an error; if none can be made, use /tmp. */
     if (c || lstat(path, &st) == 0 || strcmp(base, "/tmp") == 0)
         return c;
     log_debug("%s; '/tmp' is used instead", err->text);
     return open_cache_in("/tmp", limit, err);
 }
 
-/* Beside the directories of steps, so that a file can have a name in both. */
+/* Opens the cache beside the directories of steps, so that a file can have a link in both. */
 static struct cache *open_cache(const Mprun__PreloadOffer *o, struct error *err)
 {
     AUTO_FREE char *named = bytes_dup(&o->cache), *base = bytes_dup(&o->beside);
@@ -290,7 +290,7 @@ static bool may_pass_on(const struct preload *pre, uint32_t content, size_t n)
     return true;
 }
 
-/* The slowest host below sets the pace. */
+/* Passes pieces on to the hosts below that want them; the slowest of them sets the pace. */
 static void pass_on(struct preload *pre)
 {
     struct preload_piece *piece;
@@ -360,7 +360,7 @@ void preload_data(struct preload *pre, const uint8_t *p, size_t n)
 
 /* ---- from below ------------------------------------------------------------------------------ */
 
-/* The first answer says what is wanted, the second one that nothing is any more. */
+/* A child's first answer says what it wants, its second that it wants nothing more. */
 static int take_wanted(void *child, void *message)
 {
     struct preload_below *b = child;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank-amounts.c - what the ranks use now of everything that samples can limit
  *
- * The processes are added up. Of shared memory each has its part, so that a segment counts once
- * however many ranks map it; pages of files do not count, as the kernel can take them back.
+ * It adds up the processes. A rank gets its part of shared memory, so that a segment counts once
+ * however many ranks map it; pages of files do not count, because the kernel can take them back.
  *
- * One look serves all readers: it has every kind that any of them has asked for, and a reader that
+ * One look serves all readers: it has every kind that any of them has asked for. A reader that
  * comes a moment later gets the amounts of that look. */
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static void add_memory(uint64_t amounts[LIMIT_KIND_COUNT], uint64_t more)
 
 /* ---- shared memory --------------------------------------------------------------------------- */
 
-/* To read a process's part of it costs as much as all else together, and more the more memory the
- * process has. So parts are read when some process has mapped other pages than at the last look. */
+/* Reading a process's part costs as much as everything else together, and more with more memory. So
+ * parts are read only when some process has mapped other pages than at the last look. */
 
 static struct mapped *next_mapped(struct amounts_look *l)
 {
@@ -60,7 +60,7 @@ static uint64_t shared_part(pid_t pid)
     struct proc_memory m;
     if (proc_memory_read(pid, &m) < 0 || m.shared == 0)
         return 0;
-    (void)proc_shared_part_read(pid, &m.shared); /* where that cannot be read, the whole counts */
+    (void)proc_shared_part_read(pid, &m.shared); /* if that fails, the whole counts */
     return m.shared;
 }
 
@@ -80,7 +80,7 @@ static void add_shared_parts(struct amounts_look *l)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* Each file costs 5 to 12 us. */
+/* Reading one file takes 5 to 12 us. */
 static void add_process(struct amounts_look *l, pid_t pid, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     struct proc_stat p;
@@ -101,7 +101,7 @@ static void add_process(struct amounts_look *l, pid_t pid, uint64_t amounts[LIMI
         amounts[LIMIT_MEMORY_SWAP] += m.swap;
 }
 
-/* pids is freed. */
+/* Frees pids. */
 static void add_processes(struct amounts_look *l, pid_t *pids, int n,
                           uint64_t amounts[LIMIT_KIND_COUNT])
 {
@@ -111,7 +111,7 @@ static void add_processes(struct amounts_look *l, pid_t *pids, int n,
         free(pids);
 }
 
-/* Without what it was suspended. */
+/* Returns microseconds, without the time in which the rank was suspended. */
 static uint64_t wall_time(const struct rank *r)
 {
     double suspended = r->all->with->launch->world == 0 ? r->all->suspended : 0;
@@ -119,7 +119,7 @@ static uint64_t wall_time(const struct rank *r)
     return (uint64_t)((now - r->start_time - r->paused) * 1e6);
 }
 
-/* Nothing but what was last known of CPU time, where that is not read. */
+/* Clears the amounts, except the last CPU time if this look does not read it. */
 static void forget(const struct amounts_look *l, uint64_t amounts[LIMIT_KIND_COUNT])
 {
     uint64_t cpu = l->kinds & CPU_KIND ? 0 : amounts[LIMIT_CPU_TIME];
@@ -150,7 +150,7 @@ static bool is_rank(const struct ranks *all, pid_t pid)
     return false;
 }
 
-/* Processes of no known rank: those that have lost their parent are this process's children. */
+/* Adds processes that belong to no known rank: orphans, which are this process's children. */
 static void add_orphans(const struct ranks *s, struct amounts_look *l)
 {
     pid_t *children = NULL, server = s->with->pmi ? s->with->pmi->pid : 0;
@@ -166,8 +166,8 @@ static void add_orphans(const struct ranks *s, struct amounts_look *l)
         l->others[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
 }
 
-/* Look at all ranks, unless that has just been done. CPU time is read for who asks for it now, all
- * else for who ever did. */
+/* Looks at all ranks, unless a look is fresh. Reads CPU time only if this reader asks for it, other
+ * kinds if any reader ever did. */
 static void look(struct ranks *all, unsigned kinds)
 {
     struct amounts_look *l = &all->look;

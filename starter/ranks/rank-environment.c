@@ -21,8 +21,8 @@
 enum { OWN_VARIABLES = 56, OWN_SIZE = RANK_VARIABLE_SIZE };
 
 /* Variables with these beginnings describe a launch, or a single task of another launcher, in which
- * mprun itself is; ours replace them, and those of a manager's task. PMIX_MCA_ and the other
- * OMPI_MCA_ are settings of the user and stay, as does what else may begin with MPRUN_. */
+ * mprun itself runs. Our own variables replace them, and those of a manager's task. PMIX_MCA_,
+ * other OMPI_MCA_, and whatever else begins with MPRUN_ are the user's settings and stay. */
 static const char *const launch_prefixes[] = {
     "PMIX_",
     "PMI_",
@@ -73,7 +73,7 @@ static bool is_launch_variable(const char *entry)
     return rm_starter_side_is_task_variable(entry);
 }
 
-/* Do both have the same name? other: "NAME=value", or "NAME". */
+/* Returns whether both have the same name. other: "NAME=value", or "NAME". */
 static bool same_name(const char *entry, const char *other)
 {
     size_t n = strcspn(other, "=");
@@ -112,8 +112,8 @@ static bool user_decides(const char *entry)
 
 /* ---- mprun's own variables ------------------------------------------------------------------- */
 
-/* Defaults for Open MPI on hosts that are one machine, and with more ranks than cores; not where
- * the user has set the same. */
+/* Adds defaults for Open MPI, for hosts that are one machine and for more ranks than cores, unless
+ * the user has set them. */
 static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
 {
     const struct launch *l = e->with->launch;
@@ -123,8 +123,8 @@ static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
     if (l->step.pmi & PMI_KIND_PMIX)
         snprintf(own[n++], OWN_SIZE, "OMPI_MCA_btl_vader_backing_directory=%s",
                  host_directories_memory(e->with->directories));
-    /* the default anyway; another that Open MPI tries out leaves /dev/shm/open_mpi.* when it is
-     * killed in that moment */
+    /* the default anyway; while Open MPI tries out other ones, a rank that is killed leaves
+     * /dev/shm/open_mpi.* behind */
     if (l->step.pmi & PMI_KIND_PMIX)
         snprintf(own[n++], OWN_SIZE, "OMPI_MCA_shmem=mmap");
     if (l->same_machine && l->nhosts > 1)
@@ -136,8 +136,8 @@ static size_t defaults(const struct rank_environment *e, char (*own)[OWN_SIZE])
     return kept;
 }
 
-/* What Open MPI 4 answers from for MPI_INFO_ENV. Lists and a directory that are longer than a
- * variable can be are left out. */
+/* Adds the variables from which Open MPI 4 fills MPI_INFO_ENV. Leaves out lists and a directory
+ * that are longer than a variable can be. */
 static size_t info_variables(const struct rank_environment *e, char (*own)[OWN_SIZE])
 {
     const struct step *s = &e->with->launch->step;
@@ -173,7 +173,7 @@ static size_t gpu_variables_of(const struct rank_environment *e, uint32_t local,
     return rank_gpu_variables(e->app, &l->step, &gpus, own);
 }
 
-/* The index on this host of the app's first rank, which has the variables that all of them have. */
+/* Returns the index on this host of the app's first rank, which has the variables of all. */
 static uint32_t first_local(const struct rank_environment *e)
 {
     const struct launch *l = e->with->launch;
@@ -184,7 +184,7 @@ static uint32_t first_local(const struct rank_environment *e)
     return i;
 }
 
-/* Put mprun's own variables of this rank into e->own: those that differ between ranks, and those
+/* Puts mprun's own variables of this rank into e->own: those that differ between ranks, and those
  * that all ranks of the host share. Returns their number. */
 static size_t own_variables(const struct rank_environment *e, struct rank_name name, uint32_t local,
                             int pmi_fd)
@@ -254,7 +254,7 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
 
 /* ---- what all ranks of an app share ---------------------------------------------------------- */
 
-/* Libraries that were brought go before those that the user named. */
+/* Puts libraries that were brought here before those that the user named. */
 static void put_libraries_first(struct rank_environment *e)
 {
     const char *directory = e->with->brought->directories[PRELOAD_LIBRARY];
@@ -264,8 +264,8 @@ static void put_libraries_first(struct rank_environment *e)
                                            users && *users ? ":" : "", users ? users : ""));
 }
 
-/* Add the variables that ranks have from this host instead of mprun's; those that the manager does
- * not set here are left out. */
+/* Adds the variables that ranks get from this host and not from mprun; removes those that the
+ * manager does not set here. */
 static size_t add_host_env(const struct rank_environment *env, char *const own[], char **to)
 {
     size_t n = 0;

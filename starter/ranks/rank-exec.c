@@ -38,8 +38,8 @@ struct rank_program { /* of an app */
 
 /* ---- the programs of all apps ---------------------------------------------------------------- */
 
-/* What a rank spawns is looked for in its directory, too, as under Open MPI's launcher: the name is
- * in the parent's program, where no user can add "./". */
+/* Also looks for a spawned program in the rank's directory, as Open MPI's launcher does: the name
+ * is in the parent's program, where no user can add "./". */
 static int resolve(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
     const char *name = app->argv[0];
@@ -51,7 +51,7 @@ static int resolve(const struct ranks *s, const struct app *app, struct rank_pro
     return rc;
 }
 
-/* The program that was brought here, or the one that this host has. */
+/* Finds the program that was brought here, or else this host's own. */
 static void find_program(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
     const struct step *step = &s->with->launch->step;
@@ -101,7 +101,7 @@ void rank_programs_free(struct ranks *s)
 bool rank_wants_stdin(const struct rank *r)
 {
     const struct step *s = &r->all->with->launch->step;
-    if (r->name.incarnation) /* its predecessor has had it */
+    if (r->name.incarnation) /* the incarnation before has read it */
         return false;
     return s->stdin_target == STDIN_ALL ||
            (s->stdin_target == STDIN_RANK && s->stdin_rank == r->name.rank && r->name.world == 0);
@@ -141,8 +141,8 @@ static void set_birth(const struct rank *r, struct spawn *s, struct cgroup_birth
     s->ncgroup_procs_fds = birth->nv1;
 }
 
-/* The kernel kills ranks before what starts, keeps and ends them; a protection of a daemon that
- * started us is not theirs. */
+/* The kernel is to kill ranks before the processes that start and end them. Ranks do not get the
+ * protection of a daemon that started us. */
 static int oom_score(void)
 {
     char text[16];
@@ -152,7 +152,7 @@ static int oom_score(void)
     return own < OOM_SCORE_ADJ_MAX ? own : OOM_SCORE_ADJ_MAX;
 }
 
-/* A relative program was looked up in the rank's directory: if that is missing, say so. */
+/* A relative program was looked up in the rank's directory: reports if that is missing. */
 static void fail_without_program(const struct rank *r, struct rank_program *p,
                                  struct spawn_failure *f, struct error *err)
 {
@@ -175,8 +175,8 @@ static rlim_t least(uint64_t a, rlim_t b)
     return a < b ? (rlim_t)a : b;
 }
 
-/* The hard limit as well, so that it stays; a lower one of the host stays, too. A rank hears of its
- * CPU time by SIGXCPU before it is killed. */
+/* Sets the hard limit as well, so that the rank cannot raise it; a lower one of the host stays. At
+ * its CPU time a rank gets SIGXCPU first, and is killed later. */
 static struct rlimit hard_limit(const struct limit_words *w, uint64_t value)
 {
     struct rlimit own = {.rlim_max = RLIM_INFINITY};
@@ -188,8 +188,7 @@ static struct rlimit hard_limit(const struct limit_words *w, uint64_t value)
                                least(v + (is_cpu ? CPU_LIMIT_KILL_SECONDS : 0), own.rlim_max)};
 }
 
-/* The user's soft limits, and over them the limits of the rank that the kernel holds for each
- * process. */
+/* Sets the user's soft limits, then the rank's limits that the kernel holds for each process. */
 static void set_limits(const struct rank *r, struct rlimit to[RLIM_NLIMITS])
 {
     memcpy(to, r->all->with->launch->step.soft_limits, RLIM_NLIMITS * sizeof(*to));
@@ -200,7 +199,7 @@ static void set_limits(const struct rank *r, struct rlimit to[RLIM_NLIMITS])
         }
 }
 
-/* Set what the step asks for all its ranks. */
+/* Sets what the step asks for all its ranks. */
 static void set_step(struct spawn *s, const struct step *step)
 {
     s->umask = step->umask;
@@ -211,7 +210,7 @@ static void set_step(struct spawn *s, const struct step *step)
     s->oom_score_adj = oom_score();
 }
 
-/* argv: the rank's words behind those of p->wrapper; NULL: the program as it is. */
+/* argv: the wrapper's words and the rank's; NULL: no wrapper. */
 static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *argv,
                    const int fds[3], const int *pmi_fd, struct spawn_failure *f, struct error *err)
 {

@@ -6,7 +6,7 @@
 
 #include "common/spawn.h"
 
-/* The next id of a list, without the blanks around it; its length, 0 at the end. */
+/* Finds the next id of a list, without blanks around it. Returns its length, 0 at the end. */
 static size_t next_id(const char **at, const char **ret)
 {
     const char *id = *at + strspn(*at, " ");
@@ -41,7 +41,7 @@ enum gpus_verdict gpus_check(const char *named, const char *granted)
     return verdict;
 }
 
-/* The value that the user gave for these ranks, or NULL. */
+/* Returns the value that the user gave for these ranks, or NULL. */
 static const char *given(const struct app *app, const char *variable)
 {
     for (char *const *name = app->given_env; name && *name; name++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-hints.c - what the end of a failed rank mostly means, where nothing says for sure why it
- * came
- */
+/* rank-hints.c - what the end of a failed rank mostly means, when its cause is not known for
+ * sure */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "model/rank-end.h"
 #include "starter/ranks/ranks-private.h"
 
-/* A shared page that nobody can provide: /dev/shm is the file system that ranks share memory on. */
+/* SIGBUS: a shared page could not be provided. Ranks share memory on the file system /dev/shm. */
 static void hint_at_bus_error(char *text, size_t n)
 {
     char have[16], all[16];

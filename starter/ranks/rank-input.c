@@ -8,7 +8,7 @@
 #include "starter/ranks/ranks-private.h"
 #include "wire/messages/launch.h"
 
-/* A FIFO that nobody writes is no reason to wait. */
+/* Does not wait for the writer of a FIFO. */
 static int open_file(const char *directory, const char *path)
 {
     AUTO_CLOSE int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-limits.c - a failed rank's resource limits (setrlimit(2)) that its end may come from
+/* rank-limits.c - the resource limits (setrlimit(2)) that may be the cause of a rank's failure
  *
- * The kernel has them while the rank is a zombie, as the program itself or a script before it has
- * left them. */
+ * It reads the limits while the rank is a zombie: as the program, or a script before it, has set
+ * them last. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +21,9 @@ struct suspect { /* a limit, and the ends that may come from it */
     int resource;
     const char *option; /* of the shell's ulimit */
     const char *of;     /* what it limits */
-    int certain;        /* the signal that comes of nothing else; 0: none */
-    int signals[4];     /* that may come of it */
-    bool codes;         /* so may an exit code */
+    int certain;        /* the signal that only this limit causes; 0: none */
+    int signals[4];     /* signals that it may cause */
+    bool codes;         /* it may also cause an exit code */
 };
 
 static const struct suspect suspects[] = {
@@ -47,7 +47,7 @@ static const char *format(const struct suspect *s, rlim_t value, char *buf, size
     return buf;
 }
 
-/* "ulimit -s where mprun was started": where the rank has the limit from. */
+/* Says where the rank has the limit from: "ulimit -s where mprun was started". */
 static const char *source(const struct rank *r, const struct suspect *s, rlim_t value, char *buf,
                           size_t n)
 {
@@ -70,7 +70,7 @@ static const char *source(const struct rank *r, const struct suspect *s, rlim_t 
 }
 
 struct ending {
-    int signo; /* that killed the rank or, by what a shell's exit code says, its child; 0: none */
+    int signo; /* that killed the rank or, if a shell's exit code says so, its child; 0: none */
     bool by_signal;
 };
 
@@ -92,7 +92,7 @@ static bool may_end_so(const struct suspect *s, const struct ending *e)
     return may;
 }
 
-/* The limit that the rank may have met; RLIM_INFINITY: it has not. */
+/* Returns the limit that the rank may have met; RLIM_INFINITY: it has met none. */
 static rlim_t limit_met(const struct rank *r, const struct suspect *s, const struct ending *e,
                         pid_t zombie)
 {
@@ -100,7 +100,7 @@ static rlim_t limit_met(const struct rank *r, const struct suspect *s, const str
     struct rlimit now;
     if (prlimit(zombie, (enum __rlimit_resource)s->resource, NULL, &now) < 0)
         return RLIM_INFINITY;
-    if (s->resource == RLIMIT_CPU && e->signo == SIGKILL) /* at the hard limit, without a word */
+    if (s->resource == RLIMIT_CPU && e->signo == SIGKILL) /* the hard limit has no other sign */
         return now.rlim_max != RLIM_INFINITY && (double)used / 1e6 + 0.5 > (double)now.rlim_max
                    ? now.rlim_max
                    : RLIM_INFINITY;

@@ -10,8 +10,8 @@
 #include "starter/services.h"
 #include "wire/messages/launch.h"
 
-/* The rank's own cgroup says it, or, where all ranks share one, that cgroup says it and no other
- * rank's end has been explained by. 0: nothing says it. */
+/* Returns the kills that the rank's own cgroup has counted; if all ranks share a cgroup, its kills
+ * that have explained no other rank's end. 0: none, or not counted. */
 static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
 {
     const struct step_containment *c = r->all->with->containment;
@@ -55,10 +55,10 @@ static const char *memory_limit(const struct limits *l, char *buf, size_t n)
 }
 
 /* "; the limit was hit 37 times, stalled for memory 0.012 s": each time the kernel took back what
- * it could, while processes waited. */
+ * it could while processes waited. */
 static const char *squeezes(const struct usage *u, char *buf, size_t n)
 {
-    uint64_t hits = u->value[USAGE_LIMIT_EVENTS]; /* 0 where that is not known */
+    uint64_t hits = u->value[USAGE_LIMIT_EVENTS]; /* 0 if not known */
     double stalled = (double)u->value[USAGE_MEMORY_STALL] / 1e6;
     if (hits <= 1)
         return "";

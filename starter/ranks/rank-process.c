@@ -58,7 +58,7 @@ static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t
     *ret_code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     if (*ret_code == (WIFSIGNALED(status) ? SIGKILL : EXIT_CODE_SIGNAL + SIGKILL) &&
         rank_oom_text(r, text, n)) {
-        *ret_code = SIGKILL; /* also of a shell that has lost its child */
+        *ret_code = SIGKILL; /* also if the exit code is that of a shell whose child was killed */
         return END_LIMIT;
     }
     if (r->was_killed)
@@ -76,7 +76,7 @@ static enum end_cause cause_of(struct rank *r, int *ret_code, char *text, size_t
     return END_OK;
 }
 
-/* mprun is told of the rank's end: by EXITED. */
+/* Tells mprun of the rank's end, by EXITED. */
 static void send_exited(struct rank *r, enum end_cause cause, int code, const char *text)
 {
     Mprun__Exited m = MPRUN__EXITED__INIT;
@@ -112,8 +112,8 @@ void rank_end(struct rank *r)
 
 /* A callback of the reaper.
  *
- * The kernel tells how the rank ended, the PMI server whether it had finalized before: the server
- * is asked, and answers when it has said everything that it knows of the rank. */
+ * The kernel tells how the rank ended, and mppmi whether the rank had finalized before. So this
+ * asks mppmi, which answers when it has sent everything that it knows of the rank. */
 static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
     struct rank *r = arg;
@@ -186,7 +186,7 @@ void rank_end_killed(struct rank *r)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Ask the kernel what the running process is bound to, whatever was asked for. */
+/* Asks the kernel what the running process is bound to, whatever was asked for. */
 static void read_back_binding(struct rank *r)
 {
     enum { MOST = 8192 }; /* hardware threads of a machine */

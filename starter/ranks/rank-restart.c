@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank-restart.c - a rank that has failed is started again (--max-restarts)
  *
- * mprun decides, and names the next incarnation. That has a cgroup of its own: what the incarnation
- * before has left in its cgroup is killed first, and then its usage is final. */
+ * mprun decides, and names the next incarnation, which has a cgroup of its own. First this kills
+ * what the incarnation before has left in its cgroup; only then is that one's usage final. */
 #include "starter/ending/step-end.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/tunables.h"
 #include "starter/usage/usage-reports.h"
 
-/* False: it has processes yet, or its cgroup is not gone. */
+/* Returns false while the rank has processes, or its cgroup still exists. */
 static bool has_left_nothing(struct rank *r)
 {
     if (!r->leaf)

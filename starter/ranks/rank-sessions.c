@@ -14,7 +14,7 @@ static bool is_watching(const struct rank_sessions *s)
     return s->period > 0;
 }
 
-/* Without an answer the ranks would wait for each further look. */
+/* Does not wait for an answer, because the ranks would wait, too, at each further look. */
 static void attach(struct rank_sessions *s, pid_t pid)
 {
     struct error e;

@@ -3,8 +3,7 @@
  *
  * Such a manager counts, limits and ends the processes of a task's session. A rank that calls
  * setsid() leaves the session, and no event tells of it. So this module looks at the processes
- * below this one, often in the beginning and rarely later, and tells the manager of each new
- * session. */
+ * below this one, often in the beginning and rarely later, and tells the manager of new ones. */
 #pragma once
 
 #include "common/loop.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rank-suspension.c - ranks that are stopped and frozen, and go on
  *
- * Where mprund lends what suspended steps have, it is told when the ranks are frozen, and when they
- * go on; what it does is its own decision. Their cpuset has few cores meanwhile, and kernels before
- * 6.2 forget by that what ranks were bound to: they are bound again when the cores are back. */
+ * If mprund lends what suspended steps have, it hears when the ranks are frozen and when they go
+ * on; what to lend is mprund's decision. Meanwhile the ranks' cpuset has few cores, and kernels
+ * before 6.2 then forget what ranks were bound to: so ranks are bound again later. */
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>
@@ -24,8 +24,8 @@
 
 /* ---- what others may have meanwhile ---------------------------------------------------------- */
 
-/* GPUs that are not dealt to ranks are for all steps of the job: they are this one's while it is
- * the only one here. */
+/* GPUs that are not dealt to ranks are for all steps of the job. This step lends them only while it
+ * is the job's only step here. */
 static bool is_alone_in_job(const char *place)
 {
     AUTO_DIR DIR *d = opendir(place);
@@ -79,7 +79,7 @@ static void lent(void *arg, const struct grant_answer *answer, const struct erro
 
 /* ---- and when it goes on --------------------------------------------------------------------- */
 
-/* Threads that have fewer cores by their own choice keep these. */
+/* Leaves a thread alone that has chosen fewer cores itself. */
 static void bind_thread(pid_t thread, const cpu_set_t *wanted, size_t size)
 {
     enum { MOST = 8192 }; /* hardware threads of a machine */
@@ -178,9 +178,9 @@ static bool are_stopped(const struct ranks *all)
     return true;
 }
 
-/* STOP is what parents, managers and ps see, and all there is without a cgroup. A frozen process
- * would take its STOP when it is thawed, so these come first; what does not take it, and what was
- * forked meanwhile, is frozen all the same. */
+/* Parents, managers and ps see the STOP, and without a cgroup there is nothing else. A frozen
+ * process takes its STOP only when it is thawed, so STOP comes first. Freezing then also holds
+ * processes that have not taken it, or were forked meanwhile. */
 static void freeze_stopped(void *arg)
 {
     struct ranks *all = arg;

@@ -132,7 +132,7 @@ void ranks_cancel_waiting(struct ranks *all)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-/* A rank's cgroup knows its processes; where there is none, its process tree does. */
+/* Lists a rank's processes by its cgroup, or without one by its process tree. */
 static int processes_of(const struct rank *r, pid_t **ret)
 {
     int n = r->leaf && r->all->with->containment->level == TRACK_RANK

@@ -51,7 +51,7 @@ static void note_left(struct sampled_limits *s, int k, const struct limit *l, ui
         s->cpu_at = least(s->cpu_at, loop_now() + left * SAMPLE_SECONDS_MAX);
 }
 
-/* Has a rank been killed for a limit that is still there? Its part goes soon. */
+/* Returns whether a rank that was killed for a limit is still there: its amounts go soon. */
 static bool is_one_dying(const struct ranks *all)
 {
     for (const struct ranks *s = all; s; s = s->next)
@@ -97,7 +97,7 @@ static void look_at_rank(struct sampled_limits *s, struct rank *r, unsigned kind
     }
 }
 
-/* What grew is known of the rank that grew most. */
+/* Notes growth: each amount's is known only of the rank that grew most. */
 static void look_at_growth(struct sampled_limits *s, unsigned kinds,
                            const struct rank_amount now[LIMIT_KIND_COUNT])
 {
@@ -107,8 +107,8 @@ static void look_at_growth(struct sampled_limits *s, unsigned kinds,
             sample_pace_grew(&s->pace, now[k].growth, &limits->of[k]);
 }
 
-/* CPU time is read when it can have reached a limit, also of a rank that has just begun. Returns
- * the kinds that are read now. */
+/* Leaves out CPU time until it can have reached a limit, also a rank's that has just begun. Returns
+ * the kinds to read now. */
 static unsigned without_cpu_time(struct sampled_limits *s, unsigned kinds)
 {
     const struct limit *cpu = &s->with->containment->rank_limits.cpu_time;

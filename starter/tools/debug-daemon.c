@@ -81,7 +81,7 @@ static int write_table(const struct launch *l, const uint64_t *pids, const char 
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* The environment of the first program, and what the tool has to know. */
+/* Makes the environment: the first program's, and the variables for the tool. */
 static char **make_environment(const struct launch *l, const char *table)
 {
     const char *host = launch_here(l)->host;
@@ -99,7 +99,7 @@ static char **make_environment(const struct launch *l, const char *table)
     return envp;
 }
 
-/* Its leaf has the name of a rank that cannot be. */
+/* Makes the tool's leaf, with the name of an impossible rank. */
 static int set_birth(const struct starter_services *with, struct spawn *s,
                      struct cgroup_birth *birth, struct error *err)
 {

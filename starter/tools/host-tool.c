@@ -42,7 +42,7 @@ static void too_long(void *arg)
     kill(t->pid, SIGKILL);
 }
 
-/* A callback of the reaper. Processes that it has left behind may still have its output open. */
+/* A callback of the reaper. Processes that the tool has left behind may hold its output open. */
 static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {
     enum { REST = 64 }; /* more than a pipe holds */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stack-traces.c - the text of a rank has no addresses and no pids, so that ranks that are in the
- * same place have the same text:
+/* stack-traces.c - a rank's text has no addresses and no pids, so that ranks in the same place have
+ * the same text:
  *     solver, state S in futex_wait_queue
  *       #0 poll
  *       #1 main
@@ -33,7 +33,7 @@ struct trace { /* of a rank */
     struct stack_traces *all;
     struct host_tool tool;
     struct rank_name name;
-    pid_t *pids; /* processes of the rank; those from `next` on are to be looked at */
+    pid_t *pids; /* processes of the rank; the ones from `next` on are still to be traced */
     int npids, next;
     char line[LINE_MAX_];
     size_t nline;
@@ -159,7 +159,7 @@ static void trace_free(struct trace *t)
 
 static void fill(struct stack_traces *s);
 
-/* Look at the rank's next process; false: there is none. */
+/* Traces the rank's next process; false: there is none. */
 static bool go_on(struct trace *t)
 {
     struct error e;
@@ -199,7 +199,7 @@ static struct trace *trace_create(struct stack_traces *s, struct rank_account ra
     return t;
 }
 
-/* Start as many as may run at once, and send those that are finished. */
+/* Starts as many traces as may run at once, and sends finished ones. */
 static void fill(struct stack_traces *s)
 {
     bool is_any = false;
@@ -241,7 +241,7 @@ static bool is_busy(const struct stack_traces *s)
 
 void stack_traces_ask(struct stack_traces *s, uint32_t turn)
 {
-    s->turn = turn; /* what is under way answers it, too */
+    s->turn = turn; /* traces under way answer this question, too */
     if (is_busy(s))
         return;
     s->next = 0;

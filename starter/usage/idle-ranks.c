@@ -22,8 +22,8 @@ struct rank_activity {
     bool is_running;
     uint64_t ticks, bytes; /* CPU time and I/O of its processes so far */
     double since;          /* loop_now() of the last look that saw it do something */
-    bool is_told;          /* mprun knows it as idle */
-    pid_t last;            /* of its processes */
+    bool is_told;          /* mprun was told that it is idle */
+    pid_t last;            /* pid of its last process */
 };
 
 /* ---- what a rank does ------------------------------------------------------------------------ */

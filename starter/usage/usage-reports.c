@@ -21,7 +21,7 @@
 
 /* ---- REPORT ---------------------------------------------------------------------------------- */
 
-struct line { /* of one rank, with what its message points to */
+struct line { /* of one rank, with everything that its message points to */
     Mprun__Report__Rank message;
     Mprun__RankName name;
     struct packed_usage usage;
@@ -47,7 +47,7 @@ static void fill_line(struct line *l, struct ranks *ranks, uint32_t local)
     }
 }
 
-/* The worker itself, the PMI server, the keeper. */
+/* Adds the usage of the worker itself, mppmi and the keeper. */
 static void add_starter(const struct starter_services *s, struct usage *u)
 {
     struct rusage self;
@@ -63,7 +63,7 @@ static void add_starter(const struct starter_services *s, struct usage *u)
     }
 }
 
-/* A rank's leaf has counted them already where there is one. */
+/* Adds processes that belong to no known rank, unless the ranks' leaves have counted them. */
 static void add_others(const struct starter_services *s, struct usage *u)
 {
     if (s->others->n == 0 || s->containment->level == TRACK_RANK)
@@ -84,7 +84,7 @@ static void lines_free(struct lines *l)
     free(l->list);
 }
 
-/* Lines of the ranks from `first` up to `end` in the list of worlds. */
+/* Fills in a line for each rank from world `first` up to `end` in the list of worlds. */
 static void fill_lines(struct lines *l, struct ranks *first, const struct ranks *end)
 {
     size_t n = 0;
@@ -153,7 +153,7 @@ void usage_report_send(const struct starter_services *s)
 
 /* ---- PRESENT --------------------------------------------------------------------------------- */
 
-/* more is freed. What there is no memory for is left out. */
+/* Frees more. Leaves out processes for which there is no memory. */
 static void add_processes(struct pid_list *to, pid_t *more, int n)
 {
     for (int i = 0; i < n; i++)
@@ -171,7 +171,7 @@ static void find_in_leaves(const struct ranks *ranks, struct pid_list *ret)
         }
 }
 
-/* Everything below this process but the PMI server: a process that loses its parent comes here. */
+/* Lists everything below this process except mppmi: this process inherits the ranks' orphans. */
 static void find_below(pid_t server, struct pid_list *ret)
 {
     pid_t *children = NULL;
@@ -184,7 +184,7 @@ static void find_below(pid_t server, struct pid_list *ret)
     free(children);
 }
 
-/* Microseconds, with those of children that the processes have waited for. */
+/* Adds microseconds, including those of children that the processes have waited for. */
 static uint64_t add_cpu(const struct starter_services *s, const struct pid_list *list)
 {
     uint64_t sum = ranks_ended_cpu(s->ranks), tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spawned-worlds.c - see spawned-worlds.h */
 #include "starter/worlds/spawned-worlds.h"
 
 #include <errno.h>
@@ -55,7 +54,7 @@ static void take_from_list(struct ranks *first, struct ranks *r)
 
 static void free_world(struct spawned_worlds *all, struct spawned_world *w)
 {
-    if (w->ranks.with) { /* else its beginning has failed */
+    if (w->ranks.with) { /* not set if the world's beginning has failed */
         take_from_list(all->with->ranks, &w->ranks);
         ranks_free(&w->ranks);
     }
@@ -78,7 +77,7 @@ static struct spawned_world *find(const struct spawned_worlds *all, uint32_t wor
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Cores and GPUs of worlds whose ranks have all ended here are for others. */
+/* Gives back cores and GPUs of worlds whose ranks have all ended here. */
 static void free_parts(struct spawned_worlds *all)
 {
     if (ranks_of_world_have_ended(all->with->ranks)) {
@@ -170,7 +169,7 @@ void spawned_worlds_kill(struct spawned_worlds *all, uint32_t world)
         ranks_kill_all(&w->ranks);
 }
 
-/* Kills what is left behind. False: it is not gone yet. */
+/* Kills what the world has left behind. Returns false while something is left. */
 static bool clear(struct spawned_world *w)
 {
     if (!ranks_kill_leftovers(&w->ranks))
