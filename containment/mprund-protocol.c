@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprund-protocol.c - checking the messages, and the client's half
+/* mprund-protocol.c - checks messages, and does the client's part
  *
- * The client has no reason to trust what listens at the socket more than it must: the directory is
- * root's, and the process behind the socket has to be, too. */
+ * The client trusts the socket only as far as it must: root has to own the directory, and the
+ * process behind the socket. */
 #include "containment/mprund-protocol.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_ma
     r->manager = manager;
 }
 
-/* Text that ends within its field, and nothing behind it. */
+/* Returns whether text ends within its field, and zeros follow it. */
 static bool is_text(const char *field, size_t size)
 {
     size_t n = strnlen(field, size);
@@ -105,8 +105,8 @@ static int check_daemon(int fd, const char *path, struct error *err)
 
 /* ---- is there life? -------------------------------------------------------------------------- */
 
-/* Seconds since the daemon at this socket has touched its lock, which its two sockets share. A time
- * in the future is one from before the clock was set. */
+/* Returns the seconds since the mprund at this socket has touched its lock, which its two sockets
+ * share; GRANT_SILENT_S if the touch is in the future, because the clock was set back since. */
 static double silence(const char *socket)
 {
     struct stat st;
@@ -151,7 +151,7 @@ double grant_patience(int fd, double asked, double most, struct error *err)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* A full queue of connections is waited for. 0, or -1 with errno; EAGAIN: it is full still. */
+/* Waits for room in a full queue of connections. Returns 0; -1 with errno; EAGAIN: still full. */
 static int dial(int fd, const char *path)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
@@ -179,7 +179,7 @@ int grant_send(const char *path, const struct grant_request *r, struct error *er
                    : error_errno(err, errno, "ask mprund at '%s'", path);
     if (check_daemon(fd, path, err) < 0)
         return -1;
-    /* who was turned away before it asked has its answer */
+    /* mprund may have answered already, if it turned this client away before it asked */
     if (send(fd, r, sizeof(*r), MSG_NOSIGNAL) != (ssize_t)sizeof(*r) && errno != EPIPE)
         return error_errno(err, errno, "ask mprund at '%s'", path);
     return take_fd(&fd);

@@ -2,7 +2,7 @@
 /* mppmi - serves PMIx to the ranks of one host
  *
  *     mppmi --fd N        started by mpstarter's worker, never by people
- *     mppmi --variables   when mprun is built: what ranks are told before mppmi runs
+ *     mppmi --variables   when mprun is built: writes what ranks are told before mppmi runs
  *
  * Descriptor N is a socket to the worker. It lives as long as that socket does. */
 #include <errno.h>
@@ -53,7 +53,7 @@ static void on_world(struct mppmi *p, const void *message, struct error *err)
         nspace_register(&p->server, message, err);
 }
 
-/* The answer has to come behind all that the rank has still sent. */
+/* The answer has to come after everything that the rank has still sent. */
 static void on_gone(struct mppmi *p, const void *message, struct error *err)
 {
     const Mprun__PmiGone *m = message;
@@ -145,7 +145,7 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
     struct mppmi *p = arg;
     struct error err = {.code = 0};
     ProtobufCMessage *m = NULL;
-    if (p->server.exit_code) /* failed; further messages are of no use */
+    if (p->server.exit_code) /* the server has failed: ignore further messages */
         return;
     if (type == FRAME_OUTPUT && iof_take(&p->server, payload, n) == 0)
         return;
@@ -161,7 +161,7 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
         server_fail(&p->server, &err);
 }
 
-/* The worker is dead, and its ranks die. */
+/* The worker is dead, and its ranks die with it. */
 static void on_closed(void *arg, struct link *l, const struct error *why)
 {
     struct mppmi *p = arg;

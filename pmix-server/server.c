@@ -64,7 +64,7 @@ struct world *server_nspace(const struct server *s, const char *nspace)
     return w ? w : world_by_nspace(s->others, nspace);
 }
 
-/* server.worlds is never empty once it is not. */
+/* Once server.worlds has a world, it always has one. */
 struct world *server_take_world(struct server *s, uint32_t number)
 {
     bool is_other = number & WORLD_OF_OTHER_STEP;
@@ -140,7 +140,7 @@ void server_tell_abort(const struct server *s, const struct world *w, uint32_t r
     m.name = &name;
     char ascii[ABORT_TEXT_MAX];
     size_t n = strnlen(text, sizeof(ascii) - 1);
-    /* the schema's strings are UTF-8, a rank's text is any bytes */
+    /* the schema's strings are UTF-8, but a rank's text can be any bytes */
     for (size_t i = 0; i < n; i++)
         ascii[i] = (unsigned char)text[i] < 0x80 ? text[i] : '?';
     ascii[n] = 0;
@@ -183,8 +183,8 @@ static void gone_run(struct bridge_item *item, struct server *s)
     free(g);
 }
 
-/* The library is not told: it sees the connection go, and a client it no longer knows would keep
- * the others from being told. */
+/* Does not tell the library, which sees the connection end: if it no longer knew the client, it
+ * would not tell the others of that end. */
 void server_tell_gone(struct server *s, Mprun__RankName *name)
 {
     if (bridge_is_empty(&s->bridge)) {
@@ -199,7 +199,7 @@ void server_tell_gone(struct server *s, Mprun__RankName *name)
 
 void server_fail(struct server *s, const struct error *err)
 {
-    log_debug("%s", err->text); /* the starter says it */
+    log_debug("%s", err->text); /* the starter reports it */
     Mprun__PmiFailed m = MPRUN__PMI_FAILED__INIT;
     m.text = (char *)err->text;
     send_now(s, FRAME_PMI_FAILED, &m.base);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A locked list and an eventfd. The lock is held for the few instructions of a link or an unlink
- * only: a PMIx thread never waits for the loop. */
+/* thread-bridge.c - a locked list and an eventfd. The lock is held only for the few instructions of
+ * a link or an unlink: a PMIx thread never waits for the loop. */
 #include "pmix-server/thread-bridge.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ void bridge_post(struct bridge *b, struct bridge_item *item)
     b->last = &item->next;
     pthread_mutex_unlock(&b->lock);
     uint64_t one = 1;
-    /* The counter of an eventfd cannot fill up: one write per emptied list. */
+    /* The eventfd's counter cannot fill up: there is one write per emptied list. */
     while (was_empty && write(b->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR)
         continue;
 }

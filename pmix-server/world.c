@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* world_create() checks the message; all other functions rely on a world in which each rank is on
- * one node. */
+/* world.c - world_create() checks the message; all other functions rely on a world in which each
+ * rank is on one node. */
 #include "pmix-server/world.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ void world_destroy(struct world *w)
     free(w);
 }
 
-/* A node of each placement with ranks; takes its name and its ranks. */
+/* Makes a node of each placement with ranks; takes its name and its ranks. */
 static int make_nodes(struct world *w, struct placement *hosts, struct error *err)
 {
     w->here = -1;
@@ -254,8 +254,8 @@ static void print_map(FILE *f, const struct world *w, uint32_t unused)
     }
 }
 
-/* The ranks after which the hosts begin anew; all, when they do not. Readers of a mapping repeat
- * it. */
+/* Returns the number of ranks after which the hosts begin anew; all ranks, if they do not. Readers
+ * of a mapping repeat it. */
 static uint32_t turn_length(const struct world *w)
 {
     const uint32_t *node = w->map.host;
@@ -268,7 +268,7 @@ static uint32_t turn_length(const struct world *w)
     return n;
 }
 
-/* So many ranks from this one on are on the same node. */
+/* Returns how many ranks from this one on are on the same node. */
 static uint32_t block_length(const struct world *w, uint32_t rank)
 {
     uint32_t n = 1;
@@ -277,7 +277,7 @@ static uint32_t block_length(const struct world *w, uint32_t rank)
     return n;
 }
 
-/* Parts are blocks of equal size on nodes that follow each other. */
+/* Each part is blocks of equal size on consecutive nodes. */
 static void print_mapping(FILE *f, const struct world *w, uint32_t unused)
 {
     uint32_t end = turn_length(w);

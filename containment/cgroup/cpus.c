@@ -31,8 +31,8 @@ int at_read_memory_nodes(struct cgroup_at d, struct idset *ret)
     return read_first(d, files, ret);
 }
 
-/* Both versions take a set of which nothing can be had without a word (v2 then gives all that the
- * parent has), so what holds is read back. */
+/* Both versions accept a set of which nothing can be had, without an error (v2 then gives all that
+ * the parent has). So this reads back what holds. */
 int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err)
 {
     struct idset held = {0};

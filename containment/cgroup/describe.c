@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* describe.c - who is in a cgroup, for messages */
+/* describe.c - lists the processes in a cgroup, for messages */
 #include <errno.h>
 #include <stdio.h>
 

@@ -28,8 +28,7 @@ static int bpf(enum bpf_cmd what, union bpf_attr *attr)
     return (int)syscall(SYS_bpf, what, attr, sizeof(*attr));
 }
 
-/* Its answer is 1, and 0 for each that is denied. A block device has no major that is looked for.
- */
+/* The program answers 1, and 0 for a device that is denied; block devices are never denied. */
 static int load_program(const struct cgroup_device *device, size_t n)
 {
     struct bpf_insn code[BEFORE + EACH * CGROUP_DEVICES_MAX + 2] = {
@@ -55,8 +54,7 @@ static int load_program(const struct cgroup_device *device, size_t n)
     return bpf(BPF_PROG_LOAD, &attr);
 }
 
-/* In place of the one before: cgroups below may have others instead, but only root can give them.
- */
+/* Replaces the program before. Cgroups below may have others, but only root can attach them. */
 static int attach(int cgroup, int program)
 {
     union bpf_attr attr = {.target_fd = (uint32_t)cgroup,

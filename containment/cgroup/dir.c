@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Paths are never built from the root again: everything is opened beneath a descriptor that was
- * taken when the directory was made, and symbolic links are not followed (there are none). */
+/* dir.c - opens everything beneath a descriptor that was taken when the directory was made: it
+ * never builds a path from the root again, and follows no symbolic links (there are none). */
 #include "containment/cgroup/dir.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static const char *file_path(struct cgroup_at d, const char *file, char *buf)
 
 int at_make(struct cgroup_at d, mode_t mode)
 {
-    /* what the umask takes away, chmod gives */
+    /* the umask takes bits away from mkdirat(), chmod gives them */
     return mkdirat(d.fd, d.name, mode) < 0 ? -1 : fchmodat(d.fd, d.name, mode, 0);
 }
 
@@ -100,8 +100,8 @@ int at_read_u64(struct cgroup_at d, const char *file, uint64_t *ret)
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-/* Call fn for each directory below, children first, and then for d itself, until it returns non-0,
- * which is passed on; -1 when a directory cannot be read. depth: 0. */
+/* Calls fn for each directory below, children first, and then for d, until fn returns non-0, which
+ * walk() returns; -1: a directory cannot be read. depth: 0. */
 static int walk(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, void *arg), void *arg)
 {
     struct stat st; /* the kernel counts directories below as links */
@@ -124,15 +124,15 @@ static int walk(struct cgroup_at d, int depth, int (*fn)(struct cgroup_at d, voi
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* A cgroup that was removed while we walk; or a threaded one, whose processes the next cgroup above
- * lists that is not. */
+/* Returns whether the cgroup was removed meanwhile, or is threaded: then the next cgroup above that
+ * is not threaded lists its processes. */
 static bool is_gone_or_threaded(void)
 {
     return errno == ENOENT || errno == ENODEV || errno == EOPNOTSUPP;
 }
 
-/* cgroup v2 lists a process where its first thread is, or was when that thread ended. Threads that
- * were moved since are listed in cgroup.threads alone; v1 has no such file. */
+/* v2 lists a process where its first thread is, or was when that thread ended. Only cgroup.threads
+ * lists threads that were moved since; v1 has no such file. */
 static char *slurp_pids(struct cgroup_at d, bool *ret_are_threads)
 {
     char path[FILE_PATH_MAX];
@@ -197,8 +197,8 @@ int at_has_processes(struct cgroup_at d)
 /* ---- removing -------------------------------------------------------------------------------- */
 
 struct removal {
-    int first;          /* errno of what could not be removed */
-    struct timespec by; /* CLOCK_MONOTONIC; zero: whenever */
+    int first;          /* errno of the first failure */
+    struct timespec by; /* CLOCK_MONOTONIC; zero: no time limit */
 };
 
 static bool is_over(const struct timespec *by)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* With cgroup.kill the kernel does it, forks in flight included, but for processes that were moved
- * when their first thread had ended (Linux 6.18): these are killed by number. Without (v1, and v2
- * before 5.14) the processes are frozen so that none can fork, each is killed, and they are thawed:
- * on v1 a frozen process does not die before it is. Freezing may stick in FREEZING until it is
- * asked for again, so it is asked again, and after a bounded number of times they are killed as
- * they are. Thawing is never left out, and then they have as long to die as it took to freeze them.
- * Rounds go on until nobody is left; what cannot die (state D) is for the caller to give up on.
+/* kill-rounds.c - with cgroup.kill the kernel kills all, forks in flight included, except processes
+ * that were moved after their first thread had ended (Linux 6.18): these are killed by pid. Without
+ * it (v1, and v2 before 5.14) a round freezes the processes so that none can fork, kills each, and
+ * thaws them: on v1 a frozen process dies only then. Freezing may stick in FREEZING until the next
+ * request; after a bounded number of requests the round kills unfrozen processes. It always thaws,
+ * and then gives them as long to die as freezing took. Rounds go on until no process is left; the
+ * caller gives up on what cannot die (state D).
  *
- * v1 and the time between two tries have no event to wait for, hence the pauses. */
+ * v1, and the time between two tries, have no event to wait for, hence the pauses. */
 #include "containment/cgroup/kill.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static int round_pause(unsigned rounds)
     return ms < POLICY_KILL_PAUSE_LAST_MS ? ms : POLICY_KILL_PAUSE_LAST_MS;
 }
 
-/* Frozen, or not to be frozen: kill and thaw. On the way there: ask again later. */
+/* Kills and thaws once all is frozen, or need not be; until then asks for freezing again. */
 static int freeze_and_kill(struct kill_ladder *k)
 {
     if (k->driver->freeze(k->at, 1) == 0 && ++k->frozen_tries < POLICY_FREEZE_TRIES)

@@ -21,9 +21,9 @@ static int compare_pids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between reading a number and sending a signal to it, it may have become another process. A
- * descriptor holds one process; if its number is still in the cgroup after it was opened, then
- * either it is that process, or the descriptor's process is dead and the signal goes nowhere. */
+/* Between reading a pid and signalling it, the pid may have become another process's. A descriptor
+ * holds one process: if its pid is still in the cgroup after it was opened, then either it is that
+ * process, or the descriptor's process is dead and the signal has no effect. */
 struct target {
     pid_t pid;
     int fd;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* killer.c - the ladder of kill.c on a loop; given up */
+/* killer.c - runs the kill ladder on a loop, and gives it up */
 #include <errno.h>
 
 #include "containment/cgroup/kill.h"
 #include "containment/tunables.h"
 
-/* A process in state D does not freeze, and the ladder may be given up while it waits for that. A
- * cgroup that stays frozen then would stop the process for ever when it leaves state D. */
+/* A process in state D does not freeze, and the caller may give up while the ladder waits for that.
+ * If the cgroup then froze later, the process would stay stopped for ever after state D. */
 void kill_ladder_stop(struct kill_ladder *k)
 {
     if (k->frozen_tries == 0)
@@ -42,7 +42,7 @@ int killer_start(struct killer *k, struct loop *l, struct cgroup_at at,
                  const struct cgroup_driver *driver, struct error *err)
 {
     if (loop_timer_is_active(&k->timer))
-        return 0; /* to begin anew would freeze again what has not had the time to die */
+        return 0; /* a new ladder would freeze processes again that had no time to die */
     loop_timer_init(&k->timer, l, killer_turn, k);
     kill_ladder_init(&k->ladder, at, driver);
     return killer_step(k) < 0 ? error_errno(err, errno, "kill processes by cgroup") : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limit-controllers.c - which controllers hold which limits, and limits that no file has as they
- * are
- */
+/* limit-controllers.c - the controller of each limit, and limits for which no file exists as
+ * such */
 #include "containment/cgroup/driver.h"
 
 unsigned cgroup_limit_controller(enum limit_kind k)
@@ -17,8 +16,8 @@ unsigned cgroup_limits_controllers(const struct limits *l)
     return controllers;
 }
 
-/* Memory and swap together: as memory, and swap beside it. Without a limit of memory alone all may
- * be memory; v1 then takes swap for it, v2 none, which is less than was allowed. */
+/* Splits memory and swap together into memory, and swap beside it. Without a limit of memory alone,
+ * all may be memory; v1 then takes swap for it, v2 takes none, which is less than was allowed. */
 static void split_memory_swap(struct limits *l)
 {
     uint64_t both = l->memory_swap.value;

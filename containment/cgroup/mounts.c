@@ -192,8 +192,8 @@ static bool serves(const struct cgroup_mount *m, int version, enum cgroup_contro
     return m->version == version && (version == 2 || (m->controllers & CGROUP_BIT(c)));
 }
 
-/* The last mount that shows the path: a later one lies over an earlier one. A writable mount is
- * better than one that is not. */
+/* Returns the last mount that shows the path, because a later one lies over an earlier one; a
+ * writable mount is better than a read-only one. */
 static const struct cgroup_mount *best_mount(const struct cgroup_mounts *mounts, int version,
                                              enum cgroup_controller c, const char *cgroup,
                                              bool *ret_any)

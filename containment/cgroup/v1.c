@@ -38,7 +38,7 @@ static int v1_prepare(struct cgroup_at parent, struct cgroup_at d, unsigned cont
                                                        : copy_if_empty(parent, d, "cpuset.mems");
 }
 
-/* "No limit" reads as a huge number here, so a limit holds when what reads back is not above it. */
+/* "No limit" reads as a huge number in v1: so a limit holds if the number read is not above it. */
 static int write_limit(struct cgroup_at d, const char *file, uint64_t value, uint64_t *ret_taken)
 {
     if (at_write_u64(d, file, value) < 0 || at_read_u64(d, file, ret_taken) < 0)
@@ -116,8 +116,8 @@ static void cpu_usage(struct cgroup_at d, struct usage *u)
         usage_set(u, USAGE_THROTTLED, throttled / NS_PER_US);
 }
 
-/* Times that a charge was refused by the limit of memory, or by that of memory and swap. Linux 6.18
- * does not count those of the latter. */
+/* Counts how often the limit of memory, or of memory and swap, refused a charge. Linux 6.18 does
+ * not count the latter. */
 static int limit_hits(struct cgroup_at d, uint64_t *ret)
 {
     uint64_t with_swap, limit, peak;

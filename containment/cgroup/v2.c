@@ -44,7 +44,7 @@ static unsigned v2_enable(struct cgroup_at d, unsigned controllers)
         return 0;
     if (write_controllers(d, '+', controllers & ~have) == 0)
         return controllers;
-    /* one that cannot be had must not cost the others */
+    /* a controller that this cgroup cannot have must not cost it the others */
     for (unsigned c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
         (void)write_controllers(d, '+', controllers & ~have & CGROUP_BIT(c));
     return read_enabled(d, controllers, &have) < 0 ? 0 : have;
@@ -101,8 +101,8 @@ static void take_key(const char *text, const char *key, enum usage_field f, stru
         usage_set(u, f, v);
 }
 
-/* With memory.oom.group the kernel kills the first process, and then, going through the whole
- * group, counts it once more. Kernels before 5.17 do not say how often that was. */
+/* With memory.oom.group the kernel kills the first process, and counts it once more when it goes
+ * through the whole group. Kernels before 5.17 do not say how often that was. */
 static int killed_processes(const char *events, uint64_t *ret)
 {
     uint64_t kills, groups = 0;

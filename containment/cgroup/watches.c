@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cgroup.events and memory.events announce a change to inotify. A watch is set before the file is
- * read, so that no change falls between. */
+/* watches.c - cgroup.events and memory.events announce changes to inotify. Set a watch before you
+ * read the file, so that you miss no change. */
 #include "containment/cgroup/watches.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ask-mprund.c - the part of the job's cgroup that mprund, the node daemon, gives
+/* ask-mprund.c - asks mprund, the node daemon, for a part of the job's cgroup
  *
- * Where no daemon listens, that is known at once; a daemon that shows no sign of life is done
- * without. The daemon moves the calling process into the job's delegated part, so that what it
- * starts can be moved below that. */
+ * If mprund does not run, that is known at once; this process goes on without an mprund that shows
+ * no sign of life. mprund moves the calling process into the job's delegated part, so that the
+ * process can move what it starts below that. */
 #include "containment/job-cgroup/parents.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static void answered(struct mprund_question *a, const struct grant_answer *answe
     fn(arg, answer, why);
 }
 
-/* True: there was an answer, and a is no more. */
+/* Returns true if there was an answer; a is freed then. */
 static bool hear(struct mprund_question *a)
 {
     struct grant_answer answer;
@@ -67,7 +67,7 @@ static void answer_ready(void *arg, int fd, unsigned events)
     (void)hear(arg);
 }
 
-/* The loop calls timers before descriptors: when this process itself did not run for that long, the
+/* The loop calls timers before descriptors: if this process itself did not run for that long, the
  * answer may be there already. */
 static void time_over(void *arg)
 {
@@ -105,7 +105,7 @@ int cgroup_daemon_ask(struct loop *l, cgroup_daemon_fn fn, void *arg, struct err
     if (ask(l, &q, fn, arg, err))
         return 0;
     if (err->code == ENOENT)
-        err->text[0] = 0; /* it is optional, and not there */
+        err->text[0] = 0; /* mprund is optional, and does not run here */
     return -1;
 }
 
@@ -146,7 +146,7 @@ int cgroup_daemon_hold_devices(const char *cgroup, const char *gpus, struct erro
                            answer.text);
 }
 
-/* On v1 nothing can be delegated: the daemon's limits hold what is started all the same. */
+/* v1 delegates nothing; mprund's limits still hold for everything that this process starts. */
 int cgroup_parents_granted(const struct grant_answer *answer, struct cgroup_parents *ret,
                            struct error *err)
 {

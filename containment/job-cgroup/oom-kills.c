@@ -24,8 +24,8 @@ struct level {
     size_t path_len; /* of its directory */
 };
 
-/* v2 has no such files in a cgroup without the controller, and in the root, unless that is a
- * container's: nothing is counted there. */
+/* v2 has no such files in a cgroup without the controller, or in the root unless a container's:
+ * then nothing is counted there. */
 static void read_level(const struct cgroup_driver *driver, int fd, struct level *ret)
 {
     struct cgroup_at d = {fd, "."};
@@ -37,7 +37,7 @@ static void read_level(const struct cgroup_driver *driver, int fd, struct level 
         ret->limit = UINT64_MAX;
 }
 
-/* Their number. */
+/* Returns the number of levels. */
 static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEVELS])
 {
     size_t n = 0, len = strlen(k->directory);
@@ -56,7 +56,7 @@ static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEV
     return n;
 }
 
-/* v1 where its controller is mounted: then v2 cannot have it. */
+/* Uses v1 if its memory controller is mounted: then v2 cannot have it. */
 static void find_directory(struct oom_kills *k)
 {
     int version = 0;

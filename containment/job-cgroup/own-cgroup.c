@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* own-cgroup.c - the cgroup in which the calling process already sits
  *
- * Root makes its subtree in its own cgroup and nowhere above. An ordinary user may have been given
- * a subtree (by systemd's Delegate=, or by an administrator's chown): the shell then often sits in
- * a leaf of it, and controllers can be enabled only further up. So a user goes up as long as that
- * is delegated too, and as long as nothing that was set is escaped: a cgroup with a limit, or one
- * that systemd marks as the top of a delegation, is never left. */
+ * Root makes its subtree in its own cgroup and nowhere above. An ordinary user may own a subtree
+ * (by systemd's Delegate=, or by an administrator's chown): the shell then often sits in a leaf of
+ * it, and controllers can be enabled only further up. So for a user this goes up as long as the
+ * cgroup above is delegated, too, and as long as it escapes nothing that was set: it never leaves a
+ * cgroup with a limit, or one that systemd marks as the top of a delegation. */
 #include "containment/job-cgroup/parents.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static int open_cgroup(const char *path, int version)
     return take_fd(&fd);
 }
 
-/* May this process make cgroups here and put its own processes into them? */
+/* Returns whether this process can make cgroups here and put its own processes into them. */
 static bool is_writable(int dir, int version)
 {
     return faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 &&
@@ -51,7 +51,7 @@ static bool is_writable(int dir, int version)
            (version == 1 || faccessat(dir, "cgroup.subtree_control", W_OK, AT_EACCESS) == 0);
 }
 
-/* The root of the hierarchy itself, which has no such file, may have processes and controllers. */
+/* The hierarchy's real root, which has no such file, may have both processes and controllers. */
 static bool is_real_root(struct cgroup_at d)
 {
     return !at_has_file(d, "cgroup.events");
@@ -84,7 +84,8 @@ static bool is_threaded(struct cgroup_at d)
 
 /* ---- cgroup2 --------------------------------------------------------------------------------- */
 
-/* systemd gave this scope to the step. A user's instance does not mark its scopes as delegated. */
+/* Returns whether systemd made this scope for the step: a user's instance does not mark it
+ * delegated. */
 static bool is_own_scope(const char *dir)
 {
     return !strncmp(strrchr(dir, '/') + 1, SYSTEMD_SCOPE_PREFIX, strlen(SYSTEMD_SCOPE_PREFIX));
@@ -98,7 +99,7 @@ static bool is_parent_better(const char *dir, size_t root_len)
            !is_own_scope(dir);
 }
 
-/* Shorten path to the highest directory that may serve: 0, or -1 when there is none. */
+/* Shortens path to the highest directory that will do. Returns 0; -1: there is none. */
 static int climb(char *path, size_t root_len)
 {
     size_t best = 0;
@@ -109,7 +110,7 @@ static int climb(char *path, size_t root_len)
         if (ok)
             best = strlen(at);
         else if (best)
-            break; /* higher up is somebody else's */
+            break; /* the cgroup above belongs to another user */
         if (!is_parent_better(at, root_len))
             break;
         *strrchr(at, '/') = 0;
@@ -137,7 +138,7 @@ static void no_controllers(struct cgroup_parents *ret, const char *path, const c
     must_do(asprintf(&ret->v2_why, "cgroup '%s' %s", path, why));
 }
 
-/* pid 0: one without a number in this pid namespace, or too many to list. */
+/* Names the process in the way. pid 0: it has no pid in this namespace, or there are too many. */
 static void blame_stranger(struct cgroup_parents *ret, const char *path, pid_t pid)
 {
     struct proc_stat st = {.comm = "?"};
@@ -151,8 +152,8 @@ static void blame_stranger(struct cgroup_parents *ret, const char *path, pid_t p
     no_controllers(ret, path, why);
 }
 
-/* The kernel refuses controllers to the children of a cgroup that holds processes itself. mprun's
- * own processes can be moved out of the way. */
+/* The kernel refuses controllers to the children of a cgroup that holds processes itself: moves
+ * mprun's own processes out of the way. */
 static void make_room(struct cgroup_at d, const char *path, const pid_t *self, size_t nself,
                       unsigned available, struct cgroup_parents *ret)
 {
@@ -241,8 +242,7 @@ static int find_v1_controller(const struct cgroup_mounts *mounts,
     return 0;
 }
 
-/* 0 when at least one controller can be used; else the first one's reason is in err, since it comes
- * last. */
+/* Returns 0 if at least one controller can be used; else err has the last one's reason. */
 static int find_v1(const struct cgroup_mounts *mounts, const struct cgroup_membership *own,
                    struct cgroup_parents *ret, struct error *err)
 {

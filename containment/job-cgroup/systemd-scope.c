@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* systemd-scope.c - a transient scope of a systemd instance, delegated to us
  *
- * libsystemd behind dlopen(): it and its libraries are loaded only where a scope is asked for, and
- * are needed neither to build nor to run. We talk to the instance's own socket, so that no message
- * bus is needed. systemd answers at once and moves the processes later: it says by JobRemoved when
- * that is done. */
+ * dlopen() loads libsystemd and its libraries only when a scope is asked for, so neither the build
+ * nor other runs need them. We talk to the instance's own socket, so no message bus is needed.
+ * systemd answers at once and moves the processes later; then it sends JobRemoved. */
 #include "containment/job-cgroup/systemd-scope.h"
 
 #include <dlfcn.h>
@@ -101,7 +100,7 @@ const char *systemd_scope_instance(void)
     return geteuid() == 0 ? "the system's systemd instance" : "the user's systemd instance";
 }
 
-/* The slice of the user whose session this process is in: root may be in that of another user. */
+/* Finds the slice of the user who owns this session: root may be in another user's session. */
 static bool find_slice(char ret[SLICE_MAX])
 {
     static const char above[] = "/user.slice/";
@@ -208,8 +207,8 @@ static void is_silent(void *arg)
     over(s);
 }
 
-/* Root's scope stays in the slice of the session, whose limits hold for it. Of a user's instance
- * all is within that slice. */
+/* Root's scope stays in the slice of the session, whose limits hold for it. A user's instance has
+ * all of its scopes within that slice. */
 static int start(struct systemd_scope *s, const pid_t pid[SYSTEMD_SCOPE_PIDS])
 {
     char path[64], address[80], slice[SLICE_MAX] = "app.slice";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cpuset.c - holding a step's ranks to their hardware threads, whatever affinity they set
+/* cpuset.c - holds a step's ranks to their hardware threads, whatever affinity they set
  *
- * By the cpuset of `ranks`, made only where it was asked for: each rank has its own cores within it
- * by affinity. v2 where the subtree can have the controller there, else a v1 hierarchy for it. */
+ * It uses the cpuset of `ranks`, made only on demand; within it each rank has its own cores by
+ * affinity. The cpuset is v2's if the subtree can have that controller, else a v1 hierarchy's. */
 #include "containment/step/tree-private.h"
 
 #include <errno.h>

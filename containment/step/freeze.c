@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* freeze.c - holds all ranks of a step, and lets them go on
+/* freeze.c - freezes all ranks of a step, and thaws them
  *
- * v2 freezes by itself, new processes too. A freezer of v1 may stick in FREEZING until it is told
- * again; what is in state D does not freeze at all, and then nothing is to stay half frozen. */
+ * v2 freezes by itself, new processes too. A v1 freezer may stick in FREEZING until the next
+ * request, and does not freeze a process in state D at all: then it has to thaw the others. */
 #include "containment/step/tree-private.h"
 #include "containment/tunables.h"
 
-/* 1: done; 0: not yet; -1: it cannot be done. */
+/* Returns 1: done; 0: not yet; -1: it cannot be done. */
 static int request(struct cgroup_tree *t, int frozen)
 {
     const struct hierarchy *h = tree_tracker(t);

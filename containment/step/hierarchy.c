@@ -161,8 +161,8 @@ int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err)
     return 0;
 }
 
-/* mprun's own processes, which outlive the tree for a moment, go back to where they came from. If
- * that is the parent itself, it can take them only when its children have no controllers. */
+/* Moves mprun's own processes, which outlive the tree for a moment, back to where they came from.
+ * If that is the parent, it can take them only when its children have no controllers. */
 static void send_home(struct hierarchy *h)
 {
     struct cgroup_at starter = {h->top_fd, "starter"};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* leaf.c - the cgroup of one rank, in the hierarchies where it needs one
  *
- * A leaf of its own costs a directory in each hierarchy, so it is made only where it tracks,
- * counts, or holds a limit of this rank; elsewhere the rank is in `ranks`, so that the host's
- * limits hold. Usage files are opened when they are read. */
+ * A leaf costs a directory in each hierarchy. So a rank has a leaf only where the hierarchy tracks,
+ * counts, or holds a limit of this rank; elsewhere it is in `ranks`, so that the host's limits
+ * hold. Usage files are opened when they are read. */
 #include "containment/step/tree-private.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 
 /* ---- where ----------------------------------------------------------------------------------- */
 
-/* The hierarchy that can limit by this controller; NULL: none. v2 comes first; a v1 hierarchy that
- * is needed for the first time is made now, and not tried again when that fails. */
+/* Returns the hierarchy that can limit by this controller; NULL: none. v2 comes first. Makes a v1
+ * hierarchy when it is first needed, and does not try again if that fails. */
 static struct hierarchy *limiter(struct cgroup_tree *t, enum cgroup_controller c)
 {
     for (size_t i = 0; i < t->nh; i++) {
@@ -86,7 +86,7 @@ static int open_procs(struct hierarchy *h, struct cgroup_at d)
         snprintf(path, sizeof(path), "%s/cgroup.procs", d.name);
         return openat(d.fd, path, O_WRONLY | O_CLOEXEC);
     }
-    if (h->ranks_procs_fd < 0) /* one for all who share it; the hierarchy closes it */
+    if (h->ranks_procs_fd < 0) /* all ranks without a leaf share it; the hierarchy closes it */
         h->ranks_procs_fd = openat(d.fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
     return h->ranks_procs_fd;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Only directories called mprun.* on a cgroup file system are touched, whatever is asked: a wrong
- * path must not end the machine. If the caller itself was moved into the step's `starter` it ends
- * the ranks only, and brings itself and its companions back before it removes. */
+/* orphans.c - touches only directories called mprun.* on a cgroup file system, whatever the caller
+ * asks: a wrong path must not kill the machine. If the caller itself was moved into the step's
+ * `starter`, this kills only the ranks, and moves the caller and its companions back first. */
 #include "containment/step/orphans.h"
 
 #include <errno.h>
@@ -131,7 +131,7 @@ static int sweep_one(const struct swept *s, double deadline, struct error *err)
 {
     int inside = am_inside(s);
     struct cgroup_at all = {s->parent_fd, base_name(s)}, ranks = {s->dir, "ranks"};
-    /* the worker may have left it frozen, and v1 thaws nothing below what is thawed */
+    /* the worker may have left it frozen; on v1 thawing a cgroup above would not thaw it */
     (void)s->driver->freeze(ranks, 0);
     if (kill_all(s, inside ? ranks : all, deadline, err) < 0)
         return -1;
@@ -144,8 +144,8 @@ static int sweep_one(const struct swept *s, double deadline, struct error *err)
     return at_remove_or_tell(all, s->path, err);
 }
 
-/* cgroup2 and the freezer end forking processes for sure; other v1 hierarchies hold the same
- * processes and come after them. */
+/* cgroup2 and the freezer end forking processes for sure. Other v1 hierarchies hold the same
+ * processes, so their turn is later. */
 static int turn_of(const struct swept *s)
 {
     if (s->driver->version == 2)
@@ -177,10 +177,10 @@ int cgroup_sweep(const char *const *paths, size_t n, int timeout_ms, struct erro
 
 /* ---- without an owner ------------------------------------------------------------------------ */
 
-/* When keeper and worker are killed at once, no process is left to remove what they made, and the
- * next step of the same parent does it. A step's owner holds a lock on its directory, which the
- * kernel releases however the owner ends; so a directory without a lock has no owner. It must also
- * have been there for a while, because a moment lies between making a directory and locking it. */
+/* If keeper and worker are killed at once, no process is left to remove what they made: the next
+ * step of the same parent does it. A step's owner locks its directory, and the kernel releases the
+ * lock however the owner ends; so a directory without a lock has no owner. It must also be old
+ * enough, because a moment lies between making a directory and locking it. */
 static bool has_no_owner(int dir, int min_age)
 {
     struct stat st;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-devices.c - keeping a rank, and what it starts, from devices that are not its own
+/* rank-devices.c - keeps a rank, and what it starts, from devices that are not its own
  *
- * By the rank's leaf: a program of the kernel's where that is of v2, else the files of v1's
- * controller. Either takes root. */
+ * v2: a kernel program on the rank's leaf; v1: the files of the devices controller there. Both take
+ * root. */
 #include "containment/step/tree-private.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A writable cgroup2 mount tracks the ranks, even without controllers, and v1 serves only for
- * limits that v2 cannot set here. On a machine with v1 alone the freezer tracks (it is what can
- * kill), and cpuacct counts. */
+/* tree.c - a writable cgroup2 mount tracks the ranks, even without controllers; v1 then serves only
+ * for limits that v2 cannot set here. On a machine with v1 alone the freezer tracks, because it can
+ * kill, and cpuacct counts. */
 #include "containment/step/tree-private.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 /* ---- which hierarchies ----------------------------------------------------------------------- */
 
-/* Controllers of ours that are mounted together with c, at the same place. */
+/* Returns our controllers that are mounted together with c, at the same place. */
 static unsigned mounted_together(const struct cgroup_parents *p, size_t c)
 {
     unsigned set = 0;
@@ -27,7 +27,7 @@ static unsigned mounted_together(const struct cgroup_parents *p, size_t c)
     return set;
 }
 
-/* It is not made yet. */
+/* Adds a hierarchy; does not make its directories yet. */
 static struct hierarchy *add_hierarchy(struct cgroup_tree *t, const struct cgroup_driver *driver,
                                        const char *parent, unsigned available)
 {
@@ -83,7 +83,7 @@ struct hierarchy *tree_make_v1(struct cgroup_tree *t, enum cgroup_controller c, 
     return is_made ? h : NULL;
 }
 
-/* The hierarchy by which ranks are tracked, and on v1 the one that counts CPU time. */
+/* Chooses the hierarchy that tracks ranks, and on v1 the one that counts CPU time. */
 static int choose_tracker(struct cgroup_tree *t, struct error *err)
 {
     static const enum cgroup_controller order[] = {CGROUP_FREEZER, CGROUP_CPU, CGROUP_PIDS,
@@ -120,13 +120,13 @@ static int make_hierarchies(struct cgroup_tree *t, const struct cgroup_parents *
         bool v2 = h->driver->version == 2;
         if (!needs_now(h, &t->limits))
             continue;
-        /* v1 counts a kill only where the process was: that is how one knows which rank it was */
+        /* v1 counts a kill only in the process's own cgroup: so a leaf tells which rank it was */
         if (t->limits.memory.set && (h->available & CGROUP_BIT(CGROUP_MEMORY)))
             h->every_rank = true;
         if (hierarchy_make(h, v2 ? p->v2_movers : NULL, v2 ? p->nv2_movers : 0,
                            t->level == TRACK_RANK, err) < 0)
             return -1;
-        /* the starter's own processes are in top, too: their memory counts, their number not */
+        /* the starter's processes are in top, too: their memory counts, but not their number */
         unsigned of_ranks = CGROUP_BIT(CGROUP_PIDS);
         cgroup_limit(h->driver, hierarchy_top(h), h->controllers & ~of_ranks, &t->limits);
         cgroup_limit(h->driver, hierarchy_ranks(h), h->controllers & of_ranks, &t->limits);
@@ -179,8 +179,8 @@ const char *cgroup_tree_kind(const struct cgroup_tree *t)
     return t->nh > 1 ? "hybrid" : "v2";
 }
 
-/* Hierarchies that may still be made for the first rank with a limit are among them: the program
- * that sweeps cannot be told later, and a path that is not there costs nothing. */
+/* The list includes hierarchies that may still be made for the first rank with a limit: the
+ * sweeping program cannot be told later, and a path that does not exist costs nothing. */
 size_t cgroup_tree_paths(const struct cgroup_tree *t, const char *const **ret)
 {
     *ret = t->paths;
@@ -245,7 +245,7 @@ static void empty_tell(void *arg)
         fn(fn_arg);
 }
 
-/* There is no process in a directory that is gone either. */
+/* A directory that does not exist has no processes either. */
 bool cgroup_tree_is_empty(struct cgroup_tree *t)
 {
     const struct hierarchy *h = tree_tracker(t);
@@ -291,7 +291,7 @@ int cgroup_tree_wait_empty(struct cgroup_tree *t, void (*fn)(void *arg), void *a
     e->arg = arg;
     e->delay = POLICY_EMPTY_FIRST_S;
     e->watch = watch_populated(t);
-    if (cgroup_tree_is_empty(t)) /* never from inside this call */
+    if (cgroup_tree_is_empty(t)) /* by the loop, never from inside this call */
         loop_defer_schedule(&e->defer);
     else if (e->watch < 0)
         look_again_later(e);

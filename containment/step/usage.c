@@ -11,7 +11,7 @@ void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u)
             t->h[i].driver->usage(leaf_at(leaf, i), t->h[i].for_ranks, u);
 }
 
-/* v1 counts hits and kills where they happen and nowhere above. */
+/* v1 counts hits and kills only in the cgroup where they happen. */
 static void add_events(const struct cgroup_tree *t, size_t i, struct usage *u)
 {
     uint64_t hits = t->gone.hits, kills = t->gone.kills;
@@ -90,7 +90,7 @@ void cgroup_tree_limit_usage(const struct cgroup_tree *t, struct usage *u)
         t->h[h].driver->usage(hierarchy_top(&t->h[h]), CGROUP_BIT(CGROUP_MEMORY), u);
 }
 
-/* A hierarchy that not every rank was in from its birth knows only a part. */
+/* A hierarchy in which some rank was not from its birth knows only a part. */
 static int knows_all(const struct hierarchy *h)
 {
     return hierarchy_made(h) && !(h->missed && h->driver->version == 1);

@@ -30,7 +30,7 @@ static void answer(struct connection *c, const char *fmt, ...)
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* The version of this rank from now on: one that the step offers. */
+/* Sets the version that this rank uses from now on, if the step offers it. */
 static bool takes_version(struct connection *c, int version)
 {
     unsigned pmi = connection_world(c)->pmi;
@@ -69,7 +69,7 @@ static void cmd_appnum(struct connection *c, const struct pmi_fields *l)
 static void cmd_universe_size(struct connection *c, const struct pmi_fields *l)
 {
     uint32_t n = connection_world(c)->universe;
-    answer(c, "cmd=universe_size size=%d", n ? (int)n : -1); /* MPI then has no MPI_UNIVERSE_SIZE */
+    answer(c, "cmd=universe_size size=%d", n ? (int)n : -1); /* -1: MPI has no MPI_UNIVERSE_SIZE */
 }
 
 static void cmd_my_kvsname(struct connection *c, const struct pmi_fields *l)
@@ -104,7 +104,7 @@ static void cmd_get(struct connection *c, const struct pmi_fields *l)
         answer(c, "cmd=get_result rc=-1 msg=key_not_found value=unknown");
 }
 
-/* Groups came with a later version than the one that init has answered. */
+/* The version that init answers has no groups yet. */
 static void cmd_barrier_in(struct connection *c, const struct pmi_fields *l)
 {
     if (pmi_field(l, "group"))
@@ -124,7 +124,7 @@ static void cmd_finalize(struct connection *c, const struct pmi_fields *l)
     answer(c, "cmd=finalize_ack");
 }
 
-/* No answer: the rank waits to be ended. */
+/* Sends no answer: the rank waits until it is killed. */
 static void cmd_abort(struct connection *c, const struct pmi_fields *l)
 {
     int code;
@@ -187,8 +187,8 @@ static void begin_program(struct connection *c)
     spawn_request_begin_program(c->spawn);
 }
 
-/* A line of a program: its value is all that follows, with its blanks. "spawnssofar" counts the
- * programs up to this one. */
+/* Takes a line of a program: its value is the rest of the line, with its blanks. "spawnssofar"
+ * counts the programs up to this one. */
 static int take_program_line(struct connection *c, char *line)
 {
     char *value = strchr(line, '=');
@@ -202,8 +202,8 @@ static int take_program_line(struct connection *c, char *line)
     return spawn_request_take(c->spawn, line, value);
 }
 
-/* A spawn is lines from "mcmd=spawn" to "endcmd", for each program; behind the last one comes the
- * answer. False: the line belongs to no spawn. */
+/* A spawn has lines from "mcmd=spawn" to "endcmd" for each program, and one answer after the last
+ * program. Returns false if the line belongs to no spawn. */
 static bool take_spawn(struct connection *c, char *line)
 {
     bool begins = strcmp(line, "mcmd=spawn") == 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmi2.c - the requests of PMI-2
  *
- * Protocol: MPICH's "PMI v2 wire protocol". After the line of PMI-1 with which a rank begins, each
- * message is six characters with its length and "cmd=kvs-put;thrid=T;key=K;value=V;". An answer has
- * the command's name with "-response", the request's thrid, and rc, 0 if all went well. Requests of
- * several threads may be under way: those for a fence and for values that are not there yet. */
+ * Protocol: MPICH's "PMI v2 wire protocol". A rank begins with a line of PMI-1. Then each message
+ * is its length in six characters and "cmd=kvs-put;thrid=T;key=K;value=V;". An answer has the
+ * command's name with "-response", the request's thrid, and rc, 0 if all went well. Requests of
+ * several threads may be under way: for a fence, and for values that no rank has put yet. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,7 +31,8 @@ struct node_waiter {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* A copy of the value as it goes over the wire; the caller frees it. NULL: out of memory. */
+/* Returns a copy of the value with doubled semicolons, as on the wire; the caller frees it. NULL:
+ * out of memory. */
 static char *doubled(const char *value)
 {
     char *text = malloc(2 * strlen(value) + 1), *to = text;
@@ -45,7 +46,7 @@ static char *doubled(const char *value)
     return text;
 }
 
-/* Answers the command: fmt gives the fields behind thrid, each with its semicolon. */
+/* Answers the command. fmt: the fields after thrid, each with its semicolon. */
 static void answer(struct connection *c, const char *command, const char *thread, const char *fmt,
                    ...) __attribute__((format(printf, 4, 5)));
 static void answer(struct connection *c, const char *command, const char *thread, const char *fmt,
@@ -88,7 +89,7 @@ static void answer_rc(struct connection *c, const struct pmi_fields *m, const ch
         answer(c, command_of(m), thread_of(m), "rc=0;");
 }
 
-/* value: NULL: there is none. */
+/* value NULL: there is none. */
 static void answer_value(struct connection *c, const char *command, const char *thread,
                          const char *value)
 {
@@ -126,8 +127,7 @@ static void cmd_finalize(struct connection *c, const struct pmi_fields *m)
     answer_rc(c, m, NULL);
 }
 
-/* No answer. A rank that aborts alone (isworld=FALSE) ends itself, which is told by its exit code.
- */
+/* Sends no answer. A rank that aborts alone (isworld=FALSE) ends itself; its exit code tells. */
 static void cmd_abort(struct connection *c, const struct pmi_fields *m)
 {
     const char *world = pmi_field(m, "isworld"), *text = pmi_field(m, "msg");
@@ -164,7 +164,7 @@ static void cmd_kvs_put(struct connection *c, const struct pmi_fields *m)
     answer_rc(c, m, space_put(c, pmi_field(m, "key"), pmi_field(m, "value")));
 }
 
-/* srcid is a hint only. */
+/* Ignores srcid, which is only a hint. */
 static void cmd_kvs_get(struct connection *c, const struct pmi_fields *m)
 {
     const char *job = pmi_field(m, "jobid"), *key = pmi_field(m, "key");
@@ -269,7 +269,7 @@ static void cmd_lookup(struct connection *c, const struct pmi_fields *m)
     names_lookup(c, "name-lookup", thread_of(m), pmi_field(m, "name"));
 }
 
-/* The specification and its clients look for the port under different names. */
+/* Sends the port under two names: the specification and its clients differ. */
 static void named(struct connection *c, const char *command, const char *thread,
                   pmix_status_t status, const char *port)
 {
@@ -303,8 +303,7 @@ static void cmd_spawn(struct connection *c, const struct pmi_fields *m)
     spawn_request_destroy(r);
 }
 
-/* MPICH's client does not look at the rc of this answer: only an answer without one is an error to
- * it. */
+/* MPICH's client ignores the rc of this answer: it sees an error only if there is no rc. */
 static void spawned(struct connection *c, const char *thread, const struct world *world)
 {
     char name[SPACE_NAME_MAX];
@@ -368,8 +367,8 @@ static int message_length(const char *bytes, size_t *ret)
     return 0;
 }
 
-/* The bytes at the end of a message that are not of it. MPICH's client counts the bytes of the
- * length, too, and sends as many of no meaning: its first message shows it. */
+/* Returns the bytes at the end of a message that do not belong to it. MPICH's client counts the six
+ * bytes of the length, too, and sends as many bytes more: its first message shows that. */
 static size_t excess(struct connection *c, const char *message, size_t length)
 {
     if (!c->has_sent)

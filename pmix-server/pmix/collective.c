@@ -19,7 +19,7 @@
 struct collective_item {
     struct bridge_item item;
     struct server *server;
-    const char *asked; /* the namespace that mprun was asked for last; NULL: none */
+    const char *asked; /* the last namespace that mprun was asked for; NULL: none */
     enum collective kind;
     struct asker asker;
     double seconds;
@@ -44,7 +44,7 @@ static bool is_group(enum collective kind)
     return kind == COLLECTIVE_GROUP || kind == COLLECTIVE_GROUP_END;
 }
 
-/* Hosts of other steps are mprun's matter. */
+/* mprun takes care of hosts of other steps. */
 static int add_participant(const struct server *s, const pmix_proc_t *proc, struct participant *ret,
                            struct idset *hosts, bool *crosses)
 {
@@ -68,7 +68,7 @@ static int participant_order(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Sorts p. */
+/* Writes the signature; sorts p. */
 static void write_signature(const struct collective_item *c, struct participant *p, uint8_t *to)
 {
     qsort(p, c->nprocs, sizeof(*p), participant_order);
@@ -86,7 +86,7 @@ static void write_signature(const struct collective_item *c, struct participant 
 struct turn {
     struct turn *next;
     uint64_t used, answered; /* turns that were begun, and ended */
-    struct buffer waiting;   /* requests (uint64_t) of the turns between */
+    struct buffer waiting;   /* requests (uint64_t) of the turns that have not ended */
     size_t nsignature;
     uint8_t signature[];
 };
@@ -112,7 +112,7 @@ static struct turn *turn_of(struct collectives *c, const uint8_t *signature, siz
     return t;
 }
 
-/* Answers come in the order of turns; one that does not is for nobody. */
+/* Answers come in the order of turns; any other answer is dropped. */
 static uint64_t turn_take(struct turn *t, uint64_t turn)
 {
     uint64_t id;
@@ -176,7 +176,7 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
     for (int h = idset_next(hosts, 0); h >= 0; h = idset_next(hosts, (unsigned)h + 1))
         list[m.n_hosts++] = (uint32_t)h;
     m.hosts = list;
-    if (m.n_hosts == s->worlds->nhosts) /* all: nobody has to be named */
+    if (m.n_hosts == s->worlds->nhosts) /* all hosts: no list is needed */
         m.n_hosts = 0;
     part.host = s->worlds->own_host;
     part.data = (ProtobufCBinaryData){c->ndata, (uint8_t *)item_data(c)};
@@ -197,7 +197,7 @@ static void take_part(struct server *s, struct collective_item *c)
     else if (crosses && is_group(c->kind)) /* each step numbers its own */
         asker_answer(&c->asker, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
     else if (idset_count(&hosts) < 2 && !c->name[0] && !crosses)
-        /* the library rarely asks then: all of it is here; a group wants a number */
+        /* the library rarely asks mprun then: all members are here; but a group wants a number */
         asker_answer(&c->asker, PMIX_SUCCESS, item_data(c), c->ndata);
     else
         send_collect(s, c, p, &hosts, crosses);
@@ -209,14 +209,14 @@ static void take_part(struct server *s, struct collective_item *c)
 
 static void collective_run(struct bridge_item *item, struct server *s);
 
-/* In the loop's thread: mprun knows of the namespace, or does not. */
+/* In the loop's thread: mprun has sent the world of the namespace, or does not know it. */
 static void world_answered(pmix_status_t status, void *cbdata)
 {
     struct collective_item *c = cbdata;
     if (status == PMIX_SUCCESS)
         collective_run(&c->item, c->server);
     else
-        take_part(c->server, c); /* which says that there is none */
+        take_part(c->server, c); /* which answers that there is none */
 }
 
 static const char *unknown_nspace(const struct server *s, const struct collective_item *c)
@@ -235,7 +235,7 @@ static bool has_nowhere(const struct collective_item *c)
     return false;
 }
 
-/* A rank of this host on whose behalf mprun can be asked. */
+/* Finds a rank of this host in whose name to ask mprun. */
 static bool find_own_rank(const struct server *s, const struct collective_item *c,
                           struct rank_name *ret)
 {
@@ -249,7 +249,7 @@ static bool find_own_rank(const struct server *s, const struct collective_item *
     return false;
 }
 
-/* A namespace that is not the step's may be another step's. */
+/* A namespace that the step does not have may be another step's. */
 static void collective_run(struct bridge_item *item, struct server *s)
 {
     struct collective_item *c = (struct collective_item *)item;
@@ -269,8 +269,8 @@ static void collective_run(struct bridge_item *item, struct server *s)
     publish_ask_world(s, own, unknown, &asker);
 }
 
-/* The data stays the library's, as its header has it, although no version is known that frees it:
- * so a collective leaks what this host brought to it, about 100 bytes a rank in MPI_Init. */
+/* The library owns the data, as its header says, although no known version frees it: so a
+ * collective leaks what this host brought to it, about 100 bytes a rank in MPI_Init. */
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call)
 {
     size_t nprocs_size = call->nprocs * sizeof(pmix_proc_t);
@@ -286,8 +286,8 @@ pmix_status_t collective_upcall(struct server *s, const struct collective_call *
                                   .nprocs = call->nprocs,
                                   .ndata = call->ndata};
     if (is_group(call->kind)) {
-        /* 4.2.2 forgets that its own time limit of a group is for another function, and crashes:
-         * ours comes before */
+        /* 4.2.2 calls the wrong function when its own time limit of a group ends, and crashes: so
+         * our limit comes first */
         c->seconds *= 0.8;
         memcpy(c->name, call->name, strlen(call->name));
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* control.c - a rank ends, signals or stops some ranks of the step: PMIx_Job_control, and
- * PMIx_Abort of others than itself
+/* control.c - a rank ends, signals or stops ranks of the step (PMIx_Job_control), or aborts others
+ * (PMIx_Abort)
  *
- * mprun passes it on to the ranks' hosts. The answer says that it is on its way. */
+ * mprun passes the order on to the ranks' hosts. The answer says that the order is on its way. */
 #include "pmix-server/pmix/requests.h"
 
 #include <signal.h>
@@ -62,7 +62,7 @@ static void order_run(struct bridge_item *item, struct server *s)
         if (!pack_name(s, &o->procs[i], &names[i]))
             status = PMIX_ERR_NOT_FOUND;
     }
-    asker_answer(&o->asker, status, NULL, 0); /* first: the step may end by the order */
+    asker_answer(&o->asker, status, NULL, 0); /* first, because the order may end the step */
     if (status == PMIX_SUCCESS && o->signo)
         send_signal(s, o, list);
     else if (status == PMIX_SUCCESS && o->is_abort)
@@ -70,7 +70,7 @@ static void order_run(struct bridge_item *item, struct server *s)
     free(o);
 }
 
-/* Without ranks all of the asker's world are meant. */
+/* No ranks means all ranks of the asker's world. */
 static struct order *order_create(const pmix_proc_t *from, const pmix_proc_t *procs, size_t n)
 {
     struct order *o = must(calloc(1, sizeof(*o) + (n + 1) * sizeof(*procs)));
@@ -97,7 +97,7 @@ pmix_status_t abort_some_upcall(struct server *s, const pmix_proc_t *from, int c
     return PMIX_SUCCESS;
 }
 
-/* The library itself sees to what is removed when a rank has ended. */
+/* Ignores what the library does itself: removing files when a rank has ended. */
 static pmix_status_t take_directive(struct order *o, const pmix_info_t *i)
 {
     static const struct {

@@ -8,14 +8,14 @@
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
 
-struct want_item { /* out: from the library to the launcher */
+struct want_item { /* out: from the library to mprun */
     struct bridge_item item;
     pmix_proc_t proc;
     int seconds;
     struct asker asker;
 };
 
-struct serve { /* in: who asked; lives until the library has the data */
+struct serve { /* in: the rank that asks; lives until the library has the data */
     struct server *server;
     uint64_t id;
     uint32_t from_host, from_step;
@@ -34,7 +34,7 @@ static void forgotten(pmix_status_t status, void *cbdata)
 {
 }
 
-/* In the library's thread, which takes nothing from a rank between the two. */
+/* In the library's thread, which handles no message of a rank between the two calls. */
 static void answer_unknown(pmix_status_t status, void *cbdata)
 {
     struct want_item *q = cbdata;
@@ -48,9 +48,9 @@ static void want_run(struct bridge_item *item, struct server *s)
     struct want_item *q = (struct want_item *)item;
     const struct world *w = server_nspace(s, q->proc.nspace);
     if (!w) {
-        /* the library keeps what it has asked for, and what is answered, as a namespace whose ranks
-         * are still to come, and would wait for them in a connect: it is to forget it, before the
-         * rank that has asked can begin one */
+        /* The library keeps a namespace that it has asked for, also after the answer, as one whose
+         * ranks are still to come, and a connect would wait for them. So have it forget the
+         * namespace, before the rank that has asked can begin a connect. */
         static const pmix_nspace_t nobodys = "-"; /* only to be called in the library's thread */
         PMIx_server_deregister_nspace(nobodys, answer_unknown, q);
         return;
@@ -106,7 +106,7 @@ static void found_run(struct bridge_item *item, struct server *s)
     free(f);
 }
 
-/* In the library's thread; data is the library's. */
+/* In the library's thread; the library owns data. */
 static void found(pmix_status_t status, char *data, size_t n, void *cbdata)
 {
     struct serve *serve = cbdata;

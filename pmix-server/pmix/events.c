@@ -2,9 +2,9 @@
 /* events.c - events of the ranks here reach the ranks of other hosts, through mprun
  *
  * The library itself keeps handlers and caches events, and has told the ranks of its host already.
- * It calls on_notify for events of its own clients alone, so what is passed on here does not come
- * back. Its own alerts, of ranks that it monitors, come to a handler of ours; so do those of other
- * hosts. */
+ * It calls on_notify() only for events of its own clients, so events from other hosts do not go
+ * round in circles. Its own alerts, about ranks that it monitors, come to a handler of ours; so do
+ * alerts from other hosts. */
 #include "pmix-server/pmix/requests.h"
 
 #include <stdlib.h>
@@ -169,7 +169,7 @@ void event_other_ended(const char *nspace)
     must(e->info);
     e->ninfo = 2;
     PMIX_INFO_LOAD(&e->info[0], PMIX_EVENT_AFFECTED_PROC, &e->source, PMIX_PROC);
-    PMIX_INFO_LOAD(&e->info[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL); /* MPI would abort */
+    PMIX_INFO_LOAD(&e->info[1], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL); /* else MPI aborts */
     if (PMIx_Notify_event(e->code, &e->source, PMIX_RANGE_LOCAL, e->info, e->ninfo, notified, e) !=
         PMIX_SUCCESS)
         event_free(e);

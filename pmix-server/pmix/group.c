@@ -27,7 +27,7 @@ static void group_answered(void *cbdata)
     free(g);
 }
 
-/* All members have come: data is what the library of each host has put there for the others. */
+/* All members have come: data has what the library of each host has put there for the others. */
 static void group_collected(pmix_status_t status, const char *data, size_t n, void *cbdata,
                             pmix_release_cbfunc_t release, void *release_data)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays inside arrays are handed over, not copied: a world of many ranks has one for each. */
+/* infos.c - hands arrays in arrays over without a copy: a world has one for each of its ranks. */
 #include "pmix-server/pmix/infos.h"
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ void infos_free(struct infos *i)
     *i = (struct infos){.v = NULL};
 }
 
-/* The next free element, with its key, or NULL with i->status set. */
+/* Returns the next free element, with its key; NULL with i->status set. */
 static pmix_info_t *infos_next(struct infos *i, const char *key)
 {
     if (i->status != PMIX_SUCCESS)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* iof.c - what ranks write, for tools and ranks that ask for it (PMIx_IOF_pull)
  *
- * mprun sends a copy of all output once somebody here has asked. The library knows who wants which
- * of it, and queues it without a limit for one that does not read: so nothing is given to it while
- * this process has too much memory. */
+ * mprun sends a copy of all output once a rank or tool here has asked. The library knows who wants
+ * what, and queues without a limit for one that does not read. So while mppmi uses too much memory,
+ * it gives the library nothing. */
 #include "pmix-server/pmix/requests.h"
 
 #include <malloc.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* library-socket.c - the socket on which the PMIx library listens; see library-socket.h
  *
- * The library has no option for a socket that is there already, or for another kind of one. So its
- * bind() and accept() are these: a program's own functions go before the C library's.
+ * The library has no option for an existing socket, or for another kind of socket. So mppmi defines
+ * bind() and accept() itself: a program's own functions go before the C library's.
  *
- * It listens on TCP at 127.0.0.1, where every user of the host can connect, and reads the
- * first packet before it looks at any credential: it waits for one that does not come, and one with
- * wrong lengths makes it read and write behind its buffers (4.2.2: a header of 16 bytes that
- * announces 128, and 128 random ones). So accept() asks the kernel whose the connection is. */
+ * The library listens on TCP at 127.0.0.1, where every user of the host can connect, and reads the
+ * first packet before it looks at any credential: it waits for a packet that does not come, and
+ * wrong lengths make it read and write behind its buffers (4.2.2: a header of 16 bytes that
+ * announces 128, and 128 random ones). So accept() asks the kernel which user has connected. */
 #include "pmix-server/pmix/library-socket.h"
 
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static void wait_until_open(void)
     pthread_mutex_unlock(&gate.mutex);
 }
 
-/* bind(2), but that the first socket of IPv4 becomes the inherited one. */
+/* bind(2), but the first IPv4 socket becomes the inherited one. */
 __attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *to, socklen_t n)
 {
     if (inherited < 0 || to->sa_family != AF_INET)
@@ -67,8 +67,8 @@ static bool may_connect(int fd)
     return peer_owner(fd, &uid) == 0 && (uid == geteuid() || uid == 0);
 }
 
-/* accept(2) for connections of this user and of root alone. Others get the error of one that was
- * given up by its peer, which all callers must expect. */
+/* accept(2), but only for connections of this user and root. For others it returns the error of a
+ * connection that the peer has given up, which all callers must expect. */
 __attribute__((visibility("default"))) int accept(int fd, struct sockaddr *ret, socklen_t *n)
 {
     wait_until_open();

@@ -25,8 +25,8 @@
 static atomic_uint polls; /* of the library's threads, so far */
 static _Thread_local bool is_own_thread;
 
-/* An outer launcher has set these for mppmi as one of its own processes; the library would act on
- * them, its security mode among others. Parameters that a user sets begin with PMIX_MCA_. */
+/* Removes variables that an outer launcher has set for mppmi as one of its own processes: the
+ * library would obey them, for example a security mode. A user's begin with PMIX_MCA_. */
 static void forget_outer_pmix(void)
 {
     char **e = environ;
@@ -43,21 +43,21 @@ static void forget_outer_pmix(void)
     }
 }
 
-/* The library's shared memory is files, which `ulimit -f` may keep too small. */
+/* The library's shared memory consists of files; `ulimit -f` may keep them too small. */
 static void share_by_sending(void)
 {
     setenv("PMIX_MCA_gds", "hash", 0);
 }
 
-/* Other credentials than what a rank says of itself depend on what runs on the host, and say
- * nothing that the kernel has not said (library-socket.c). */
+/* Credentials other than a rank's own word depend on what runs on the host, and tell nothing that
+ * the kernel has not told (library-socket.c). */
 void library_be_foreseeable(void)
 {
     share_by_sending();
     setenv("PMIX_MCA_psec", "native", 0);
 }
 
-/* Output that nobody wants any more is not to be kept, and 0 means without a limit. */
+/* Has the library keep no output that no rank or tool wants; 0 would mean no limit. */
 static void keep_no_output(void)
 {
     setenv("PMIX_MCA_pmix_max_iof_cache", "1", 0);
@@ -100,7 +100,7 @@ static int load_topology(hwloc_topology_t topology, ProtobufCBinaryData xml, str
     return rc == 0 ? 0 : error_errno(err, code, "read the topology");
 }
 
-/* The server's own name is no secret: ranks see it in the address they connect to. */
+/* The server's own name is no secret: ranks see it in the server's address. */
 static void server_keys(const struct server *s, pmix_topology_t *topology, struct infos *to)
 {
     char name[PMIX_MAX_NSLEN + 1];
@@ -113,7 +113,7 @@ static void server_keys(const struct server *s, pmix_topology_t *topology, struc
     infos_string(to, PMIX_HOSTNAME, s->hostname);
     infos_true(to, PMIX_SERVER_SHARE_TOPOLOGY);
     infos_true(to, PMIX_SERVER_TOOL_SUPPORT);
-    infos_add(to, PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL); /* it has no place to write to */
+    infos_add(to, PMIX_IOF_LOCAL_OUTPUT, &no, PMIX_BOOL); /* mppmi has nowhere to write output */
     if (topology)
         infos_topology(to, PMIX_TOPOLOGY2, topology);
 }
@@ -147,16 +147,16 @@ __attribute__((visibility("default"))) int epoll_wait(int fd, struct epoll_event
     return (int)syscall(SYS_epoll_pwait, fd, e, n, ms, NULL, 0);
 }
 
-/* A tool may wait for the answer about what has ended the step: the library has written all that it
- * was given once it has polled twice. Each call wakes it. */
+/* A tool may wait for the answer to the request that has ended the step. The library has written
+ * all its answers once it has polled twice; each call wakes it. */
 static void write_answers(const struct server *s)
 {
     for (unsigned before = polls; polls && polls - before < 2;)
         nspace_deregister_all(s);
 }
 
-/* An orderly end of the library would also free memory and remove the files that go with the
- * directory: half a millisecond, and as much for a world that no rank has connected to. */
+/* Does not end the library in order: that would also free memory and remove files that go with the
+ * directory, half a millisecond, and as much for each world that no rank has connected to. */
 void library_stop(const struct server *s)
 {
     struct error err;

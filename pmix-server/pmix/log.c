@@ -36,7 +36,7 @@ static void log_run(struct bridge_item *item, struct server *s)
     free(l);
 }
 
-/* Help texts of Open MPI come as PMIX_LOG_MSG; its ranks print them themselves. */
+/* Ignores PMIX_LOG_MSG, help texts of Open MPI: its ranks print them themselves. */
 static pmix_status_t take_data(struct log_item *l, const pmix_info_t *i)
 {
     bool is_error = PMIX_CHECK_KEY(i, PMIX_LOG_STDERR);

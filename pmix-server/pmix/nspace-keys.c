@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules of the library that are not in its manual: an array of a rank begins with PMIX_RANK; once
- * there is one, PMIX_LOCAL_RANK and PMIX_NODE_RANK are not derived from the maps any more; local
- * and node ranks are 16 bits wide. */
+/* nspace-keys.c - rules of the library that its manual lacks: an array of a rank begins with
+ * PMIX_RANK; if there is one, the library no longer derives PMIX_LOCAL_RANK and PMIX_NODE_RANK from
+ * the maps; local and node ranks are 16 bits wide. */
 #include "pmix-server/pmix/nspace.h"
 
 #include <limits.h>
@@ -15,7 +15,7 @@
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/world.h"
 
-/* text becomes a regular expression of the library's own kind, which may contain zeros. */
+/* Adds text as a regular expression of the library's own kind, which may contain zeros. */
 static void add_map(struct infos *to, const char *key, const char *text,
                     pmix_status_t (*generate)(const char *, char **))
 {
@@ -35,7 +35,7 @@ static void add_maps(const struct world *w, struct infos *to)
     add_map(to, PMIX_PROC_MAP, ranks, PMIx_generate_ppn);
 }
 
-/* Size, leader and peers of a node: of our own at the top, and in every node's array. */
+/* Adds a node's size, leader and peers: our node's at the top, each node's in its array. */
 static void add_peers(const struct world *w, uint32_t node, struct infos *to)
 {
     const struct rank_set *ranks = &w->nodes[node].ranks;
@@ -82,7 +82,7 @@ static void add_binding(const char *threads, struct infos *sub)
         return;
     PMIX_CPUSET_CONSTRUCT(&set);
     infos_string(sub, PMIX_CPUSET, text);
-    /* Without a locality ranks know of each other that they share the host, and no more. */
+    /* Without a locality, ranks know only that they share the host. */
     if (PMIx_Parse_cpuset_string(text, &set) == PMIX_SUCCESS) {
         if (PMIx_server_generate_locality_string(&set, &locality) == PMIX_SUCCESS && locality)
             infos_string(sub, PMIX_LOCALITY_STRING, locality);

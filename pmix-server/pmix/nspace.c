@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The library's thread tells its own functions of the clients, as soon as the world is there: from
- * that thread each is a mere entry in its queue, which comes before whatever a rank that starts
- * after PMI_READY can send. From ours each would cost two switches between the threads. */
+/* nspace.c - the library's thread registers the clients with the library once the world is there.
+ * From that thread each call only adds to the thread's queue, ahead of anything that a rank started
+ * after PMI_READY can send. From the loop's thread each call would cost two thread switches. */
 #include "pmix-server/pmix/nspace.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
 
-/* The session directory of the world's ranks here, ours when the starter named none, with one for
- * each rank in it. */
+/* Makes the session directory of the world's ranks here (ours, if the starter named none), and in
+ * it a directory for each rank. */
 static int session_directory(const struct server *s, const struct world *w, char **ret,
                              struct error *err)
 {
@@ -48,8 +48,8 @@ static int session_directory(const struct server *s, const struct world *w, char
     return 0;
 }
 
-/* The library knows the ranks of the world, if it is for it at all (env). Those of the first one
- * may have been started before. */
+/* The library knows the ranks of the world, if they use it (env). Ranks of world 0 may have been
+ * started before. */
 static int send_ready(struct server *s, const struct world *w, char **env, struct error *err)
 {
     AUTO_FREE const char **list = variables_of_ranks(env);
@@ -107,7 +107,7 @@ static void registration_run(struct bridge_item *item, struct server *s)
     server_release(s);
 }
 
-/* In the library's thread. A rank that could not be registered cannot connect, and says so. */
+/* In the library's thread. A rank that could not be registered cannot connect, and reports that. */
 static void client_registered(pmix_status_t status, void *cbdata)
 {
 }

@@ -20,7 +20,7 @@ struct end {
     in_port_t port;
 };
 
-/* As the peer has it: its own end first. */
+/* As the peer sees the connection: its own end first. */
 struct ends {
     int family;
     struct end peer, own;
@@ -85,7 +85,7 @@ static void make_question(const struct ends *e, struct question *q)
     id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
-/* The request names one socket; its states hold for lists only. */
+/* Checks the answer's socket: the request names one, but its states hold only for lists. */
 static int take_answer(const union answer *a, size_t n, uid_t *ret)
 {
     const struct inet_diag_msg *m = NLMSG_DATA(&a->header);

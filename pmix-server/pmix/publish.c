@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The three calls become the same message, which the library's thread makes, and the loop's thread
- * completes and sends. */
+/* publish.c - makes the three calls into one kind of message: the library's thread makes it, the
+ * loop's thread completes and sends it. */
 #include "pmix-server/pmix/publish.h"
 
 #include <stdio.h>
@@ -166,7 +166,7 @@ pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pm
     return rc;
 }
 
-/* How many values the directive wants to be waited for. */
+/* Returns how many values the directive wants to wait for. */
 static uint32_t wanted_values(const pmix_info_t *info, size_t nkeys)
 {
     const pmix_value_t *v = &info->value;
@@ -270,7 +270,7 @@ static bool unpack_name(const struct server *s, const Mprun__Name *m, pmix_pdata
     if (m->value.len)
         memcpy(bytes.bytes, m->value.data, m->value.len);
     PMIX_DATA_BUFFER_CONSTRUCT(&packed);
-    PMIx_Data_load(&packed, &bytes); /* the buffer has the bytes now */
+    PMIx_Data_load(&packed, &bytes); /* the buffer owns the bytes now */
     pmix_status_t rc = PMIx_Data_unpack(NULL, &packed, &to->value, &one, PMIX_VALUE);
     PMIX_DATA_BUFFER_DESTRUCT(&packed);
     PMIX_LOAD_PROCID(&to->proc, nspace, m->owner ? m->owner->rank : PMIX_RANK_UNDEF);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* query.c - what a rank or a tool may ask about the step: its namespaces, their sizes and
+/* query.c - answers what a rank or a tool may ask about the step: its namespaces, their sizes and
  * processes, and what these use
  *
- * Only mprun knows all processes, and asks their hosts: the questions go on when it has answered.
+ * Only mprun knows all processes. So mppmi asks mprun, which asks the hosts; the questions go on
+ * when mprun has answered.
  *
- * The library answers questions about itself, and keeps what it has passed on until it has the
- * answer. */
+ * The library answers questions about itself. It keeps queries that it passes on until the answer.
+ */
 #include "pmix-server/pmix/requests.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
 
-/* Answers with what all ranks use, or with PMIX_QUERY_LOCAL_ONLY those of this host. */
+/* Keys for what all ranks use, or with PMIX_QUERY_LOCAL_ONLY the ranks of this host: */
 #define KEY_CPU       "mprun.usage.cpu"       /* seconds so far */
 #define KEY_MEMORY    "mprun.usage.memory"    /* bytes, now */
 #define KEY_PROCESSES "mprun.usage.processes" /* now */
@@ -69,7 +70,7 @@ static const struct {
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
-/* Appends a word to a list with commas. */
+/* Appends a word to a list separated by commas. */
 static void add_word(char **list, const char *word)
 {
     char *longer = must(text_format("%s%s%s", *list ? *list : "", *list ? "," : "", word));
@@ -85,7 +86,7 @@ static void add_namespaces(struct infos *to, const struct world *worlds)
     infos_string(to, PMIX_QUERY_NAMESPACES, list ? list : "");
 }
 
-/* The program is that of the world's first ranks. */
+/* Uses the program of each world's first ranks. */
 static void add_namespace_infos(struct infos *to, const struct world *worlds)
 {
     struct infos all = {.v = NULL};
@@ -110,7 +111,7 @@ static void add_keys(struct infos *to)
     infos_string(to, PMIX_QUERY_SUPPORTED_KEYS, list);
 }
 
-/* w: the world that is asked about; NULL: there is no such world. */
+/* w: the world in question; NULL: there is no such world. */
 static void answer_key(struct infos *to, const char *key, const struct world *w,
                        const struct world *worlds)
 {
@@ -125,7 +126,7 @@ static void answer_key(struct infos *to, const char *key, const struct world *w,
             infos_u32(to, key, numbers[i].of(w));
 }
 
-/* The library does not say which rank asks: without a namespace the step's first world is meant. */
+/* The library does not tell which rank asks: no namespace means the step's first world. */
 static const struct world *world_asked(const pmix_query_t *q, struct world *worlds)
 {
     for (size_t i = 0; i < q->nqual; i++)
@@ -245,7 +246,7 @@ static void add_average(struct infos *to, const char *host, double megabytes)
     infos_array(to, PMIX_NODE_INFO_ARRAY, &one);
 }
 
-/* here: the only host that is asked about; NULL: all. */
+/* here: the only host in question; NULL: all hosts. */
 static void add_usage(struct infos *to, const char *key, const Mprun__HostsUsage *m,
                       const char *here)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list in the order of asking: answers come in about that order, so searches end early. */
+/* requests.c - a list in the order of asking: answers come in about that order: searches are short.
+ */
 #include "pmix-server/pmix/requests.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ struct request {
     struct requests *all;
     uint64_t id;
     struct asker asker;
-    struct loop_timer timer; /* not started without a time limit */
+    struct loop_timer timer; /* not started if there is no time limit */
 };
 
 void asker_answer(const struct asker *a, pmix_status_t status, const void *data, size_t n)

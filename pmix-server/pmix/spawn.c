@@ -62,7 +62,7 @@ static void open_mpi_4_answer(pmix_status_t status, char *nspace, void *cbdata)
     free(o);
 }
 
-/* Sets the call's root where it is one that others may wait for. */
+/* Sets the call's root if other ranks may wait for this rank. */
 static void note_open_mpi_4(struct server *s, struct call *c, const pmix_info_t *info, size_t n,
                             const pmix_app_t *app)
 {
@@ -107,8 +107,8 @@ static void call_run(struct bridge_item *item, struct server *s)
 
 /* ---- the request: in the library's thread ---------------------------------------------------- */
 
-/* Keys of PMIx that mprun has, or has to refuse, by MPI's names for them. Others mean nothing to a
- * launcher. */
+/* Keys of PMIx that mprun has, or has to refuse, with MPI's names for them. Other keys mean nothing
+ * to a launcher. */
 static const struct {
     const char *pmix, *name;
 } keys[] = {
@@ -167,7 +167,7 @@ static void add_key(Mprun__Spawn__App *to, const pmix_info_t *info)
     key->value = copy_bytes(value);
 }
 
-/* The whole job's keys hold for each of its programs. */
+/* Adds keys of the whole job to each of its programs. */
 static void add_keys(Mprun__Spawn__App *to, const pmix_info_t *info, size_t n,
                      const pmix_info_t *job, size_t njob)
 {
@@ -178,7 +178,7 @@ static void add_keys(Mprun__Spawn__App *to, const pmix_info_t *info, size_t n,
         add_key(to, &info[i]);
 }
 
-/* argv[0] is the command, however the program is to see it: so it goes with MPI. */
+/* argv[0] is the command, whatever name the program is to see: MPI does the same. */
 static void add_app(Mprun__Spawn *to, const pmix_app_t *a, const pmix_info_t *job, size_t njob)
 {
     Mprun__Spawn__App *app = must(calloc(1, sizeof(*app)));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.c - tools of the same user that are no ranks (PMIx_tool_init)
  *
- * The library writes where it listens into files of its directory, which is the user's alone, and
- * tools look for them there; the library keeps the connections. A tool is no member of a world.
+ * The library writes its address into files of its directory, which only this user can read, and
+ * tools look for them there. The library keeps the connections. A tool is no member of a world.
  *
- * No tool is refused: library 4.2 then takes its namespace out of a list in which it is not, and
- * crashes. */
+ * mppmi refuses no tool: library 4.2 then removes the tool's namespace from a list that does not
+ * have it, and crashes. */
 #include "pmix-server/pmix/requests.h"
 
 #include <stdio.h>
@@ -27,8 +27,8 @@ struct tool {
     void *cbdata;
 };
 
-/* A tool that takes the name of a rank gets one of our own at this server: requests under the
- * rank's name are the rank's. */
+/* A tool that takes the name of a rank gets a name of our own: requests under the rank's name are
+ * the rank's. */
 static void tool_run(struct bridge_item *item, struct server *s)
 {
     struct tool *t = (struct tool *)item;

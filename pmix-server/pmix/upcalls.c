@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The PMIx library calls these on its own thread and holds locks meanwhile: an upcall must not
- * wait, not call a PMIx function that waits, and not answer before it has returned.
+/* upcalls.c - the PMIx library calls these on its own thread and holds locks meanwhile: an upcall
+ * must not wait, not call a PMIx function that waits, and not answer before it has returned.
  *
- * Upcalls that are missing in the table the library answers with "not supported": allocations,
- * credentials. It has monitors of its own. */
+ * If the table has no upcall, the library answers "not supported": allocations, credentials. The
+ * library has monitors of its own. */
 #include "pmix-server/pmix/library.h"
 
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static bool names_rank(const pmix_proc_t *procs, size_t n, const pmix_proc_t *ra
     return false;
 }
 
-/* "N/A" is Open MPI's for no text. A rank that ends itself, too, ends the step. */
+/* Open MPI passes "N/A" for no text. A rank that aborts itself, too, ends the step. */
 static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status, const char text[],
                               pmix_proc_t procs[], size_t nprocs, pmix_op_cbfunc_t cbfunc,
                               void *cbdata)
@@ -175,7 +175,7 @@ static pmix_status_t on_spawn(const pmix_proc_t *proc, const pmix_info_t info[],
     return spawn_upcall(self, proc, info, ninfo, apps, napps, cbfunc, cbdata);
 }
 
-/* The library keeps the handlers; every event that other hosts send is offered to it. */
+/* The library keeps the handlers; we offer it every event from other hosts. */
 static pmix_status_t on_register_events(pmix_status_t *codes, size_t ncodes,
                                         const pmix_info_t info[], size_t ninfo,
                                         pmix_op_cbfunc_t cbfunc, void *cbdata)
@@ -217,7 +217,7 @@ static pmix_status_t on_job_control(const pmix_proc_t *from, const pmix_proc_t t
     return control_upcall(self, from, targets, ntargets, info, ninfo, &asker);
 }
 
-/* Calling back from here would lock the library up. */
+/* Answers later: an answer from here would lock up the library. */
 static void on_log(const pmix_proc_t *client, const pmix_info_t data[], size_t ndata,
                    const pmix_info_t directives[], size_t ndirectives, pmix_op_cbfunc_t cbfunc,
                    void *cbdata)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* variables.c - see variables.h */
 #include "pmix-server/pmix/variables.h"
 
 #include <dlfcn.h>
@@ -21,8 +20,8 @@
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/server.h"
 
-/* Beside what the library says, Open MPI 4 needs to be told that it was started: without the first
- * it takes every rank for a world of its own, without the second it may bind ranks itself. */
+/* Open MPI 4 needs these, too, to know that it was started by a launcher: without the first it
+ * takes every rank for a world of its own, without the second it may bind ranks itself. */
 static const char *const open_mpi_env[] = {"OMPI_MCA_schizo=^orte",
                                            "OMPI_MCA_orte_externally_bound=1"};
 enum { OPEN_MPI_ENV = sizeof(open_mpi_env) / sizeof(open_mpi_env[0]) };
@@ -87,7 +86,7 @@ static void print_variable(const char *v, const char *directory)
     putchar('\n');
 }
 
-/* As the dynamic linker has found it. */
+/* Prints the library's path as the dynamic linker has found it. */
 static int print_library(struct error *err)
 {
     Dl_info of;

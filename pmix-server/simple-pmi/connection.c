@@ -38,13 +38,13 @@ static void await(struct connection *c)
     loop_io_set(c->io, (unread < PMI_UNREAD_MAX ? LOOP_READ : 0) | (unread ? LOOP_WRITE : 0));
 }
 
-/* Answers are far smaller than a socket's buffer, and a rank waits for each: what does not go out
- * at once is rare, and waits. */
+/* Answers are far smaller than a socket's buffer, and a rank waits for each: so bytes that do not
+ * go out at once are rare, and wait. */
 void connection_send(struct connection *c, const char *bytes, size_t n)
 {
     must_do(buffer_append(&c->out, bytes, n));
     if (buffer_write(&c->out, c->fd) < 0 && errno != EAGAIN)
-        return; /* the rank is gone: the end of its input will tell */
+        return; /* the rank is gone: the end of its input will show it */
     await(c);
 }
 
@@ -55,7 +55,7 @@ void connection_refuse(const struct connection *c, const char *why)
     server_fail(c->pmi->server, &err);
 }
 
-/* The connection of a rank; NULL: it has none. */
+/* Returns the connection of a rank; NULL: it has none. */
 static struct connection *connection_find(const struct simple_pmi *p, uint32_t world, uint32_t rank)
 {
     struct connection *c;
@@ -106,7 +106,7 @@ void connection_spawn(struct connection *c, struct spawn_request *r, const char 
         asker_answer(&asker, PMIX_ERR_BAD_PARAM, NULL, 0);
         return;
     }
-    m->pmi = PMI_KINDS_SIMPLE; /* the PMIx library loses memory for each namespace that it gets */
+    m->pmi = PMI_KINDS_SIMPLE; /* the PMIx library leaks memory for each namespace that it gets */
     spawn_send(c->pmi->server, m, parent, &asker);
 }
 
@@ -121,7 +121,7 @@ static void take_requests(struct connection *c)
     }
 }
 
-/* -1: the rank is not one of this host. */
+/* Returns -1 if the rank is not one of this host. */
 static int identify(struct connection *c, uint32_t world, uint32_t rank)
 {
     const struct world *w = world_by_number(c->pmi->server->worlds, world);
@@ -131,7 +131,7 @@ static int identify(struct connection *c, uint32_t world, uint32_t rank)
     return c->space ? 0 : -1;
 }
 
-/* 0 when the connection has a rank, -1 when it was dropped or has to wait. */
+/* Returns 0 when the connection has a rank; -1 when it was dropped or has to wait. */
 static int take_hello(struct connection *c)
 {
     if (c->space)
@@ -147,7 +147,7 @@ static int take_hello(struct connection *c)
     return 0;
 }
 
-/* Reads once and handles the requests. 0: nothing is there now, or the connection is gone. */
+/* Reads once and handles the requests. Returns 0: nothing is there, or the connection is gone. */
 static int connection_read(struct connection *c)
 {
     ssize_t n = buffer_read(&c->in, c->fd, PMI_READ);
@@ -175,7 +175,7 @@ static void connection_ready(void *arg, int fd, unsigned events)
         connection_read(c);
 }
 
-/* Takes fd. */
+/* Makes a connection; takes fd. */
 static struct connection *connection_create(struct simple_pmi *p, int fd)
 {
     struct connection *c = must(calloc(1, sizeof(*c)));
@@ -204,8 +204,8 @@ void simple_pmi_adopt(struct simple_pmi *p, const Mprun__PmiConnection *m)
         connection_destroy(c);
 }
 
-/* A rank that aborts does not wait for an answer: its last words may be unread. What is there now
- * is all that there is: a process that it has left behind may write on. */
+/* A rank that aborts does not wait for an answer: its last requests may be unread. Reads what is
+ * there now, and no more: a process that the rank has left behind may write on. */
 void simple_pmi_rank_gone(struct simple_pmi *p, uint32_t world, uint32_t rank)
 {
     struct connection *c = connection_find(p, world, rank);

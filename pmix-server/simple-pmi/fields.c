@@ -22,13 +22,13 @@ int pmi1_cut(char *text, struct pmi_fields *ret)
     char *rest = text, *word;
     ret->n = 0;
     while ((word = strsep(&rest, " ")))
-        if (*word && add_field(ret, word) < 0) /* there may be several blanks */
+        if (*word && add_field(ret, word) < 0) /* several blanks may follow each other */
             return -1;
     return ret->n ? 0 : -1;
 }
 
-/* Ends the first field, whose value loses its doubled semicolons, and returns the rest. NULL: the
- * field does not end. */
+/* Ends the first field, replaces doubled semicolons in its value, and returns the rest. NULL: the
+ * field has no end. */
 static char *end_field(char *text)
 {
     char *to = text;

@@ -30,7 +30,7 @@ struct space *space_for(struct simple_pmi *p, const struct world *w)
     s = must(calloc(1, sizeof(*s)));
     if (kvs_put_packed(&s->kvs, w->preput, w->npreput) < 0)
         log_warn("world %u: what its parent has put for it is damaged", w->number);
-    /* Too long a mapping has to be absent: MPI finds out for itself then. */
+    /* Leave out a mapping that is too long: MPI then finds it out for itself. */
     if (strlen(mapping) < PMI_VALUE_MAX)
         kvs_put(&s->kvs, "PMI_process_mapping", mapping);
     s->pmi = p;

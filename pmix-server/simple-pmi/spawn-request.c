@@ -68,7 +68,7 @@ static int take_argument(struct spawn_request *r, Mprun__Spawn__App *app, const 
     return 0;
 }
 
-/* It comes before its arguments. */
+/* Takes a program's name, which comes before its arguments. */
 static int take_program(struct spawn_request *r, Mprun__Spawn__App *app, const char *value)
 {
     return app->n_argv ? -1 : take_argument(r, app, value);
@@ -105,8 +105,8 @@ static int take_preput(struct spawn_request *r, Mprun__Spawn__App *app, const ch
     return 0;
 }
 
-/* A number may follow each name: lists come in their order. Pairs belong to the whole world: PMI-2
- * has them before its first program. */
+/* A number may follow each name; list elements come in order. Pairs belong to the whole world:
+ * PMI-2 has them before its first program. */
 static const struct {
     const char *name;
     bool is_of_world;

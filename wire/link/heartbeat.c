@@ -11,9 +11,9 @@ enum { LOOKS_MAX = 1 << 29 };
 
 struct pulse { /* of one peer: there may be thousands */
     uint32_t heard;
-    unsigned looks : 30; /* in a row that found nothing */
+    unsigned looks : 30; /* looks in a row that found no sign of life */
     unsigned asked : 1;  /* a PING is not answered yet */
-    unsigned told : 1;   /* that it is silent */
+    unsigned told : 1;   /* the owner was told that the peer is silent */
 };
 
 struct heartbeat {
@@ -48,7 +48,7 @@ int heartbeat_answered(struct heartbeat *h, uint32_t peer)
     return 0;
 }
 
-/* 1: it has become silent with this look. */
+/* Returns 1 if the peer has become silent with this look. */
 static int look_at(struct heartbeat *h, uint32_t peer)
 {
     struct pulse *p = &h->pulses[peer];
@@ -76,7 +76,7 @@ static int look_at(struct heartbeat *h, uint32_t peer)
     return 1;
 }
 
-/* Peers that are silent already were so before this process was stopped. */
+/* Peers that are silent already were silent before this process was stopped, and stay so. */
 static void begin_anew(struct heartbeat *h)
 {
     for (uint32_t i = 0; i < h->npeers; i++)
@@ -90,7 +90,7 @@ static void look(void *arg)
     double now = loop_now(), passed = now - h->last;
     size_t n = 0;
     h->last = now;
-    loop_timer_start(&h->timer, h->every, 0); /* not what the loop would catch up with */
+    loop_timer_start(&h->timer, h->every, 0); /* a periodic timer would catch up on missed looks */
     if (passed >= 2 * h->every) {
         begin_anew(h);
         return;

@@ -12,12 +12,12 @@
 const uint8_t handshake_magic[HANDSHAKE_MAGIC] = {'m', 'p', 'r', 'u', 'n', 0, '\r', '\n'};
 
 enum {
-    /* where the messages are in what was said */
+    /* where the messages are in `said` */
     C1 = 0,
     A1 = C1 + HANDSHAKE_C1,
     C2 = A1 + HANDSHAKE_A1,
     A2 = C2 + HANDSHAKE_C2,
-    /* and the values in them: a proof is the end of its message, a public key is before that */
+    /* where the values are in them: a proof ends its message, a public key is before the proof */
     PROOF = 32,
     C1_NONCE = 24,
     A1_NONCE = 16,
@@ -47,7 +47,7 @@ void handshake_wipe(struct handshake *h)
     sodium_memzero(h, sizeof(*h));
 }
 
-/* Computes the keyed hash of the first n bytes of what was said. */
+/* Computes the keyed hash of the first n bytes of `said`. */
 static void proof(const struct handshake *h, const char *label, size_t n, uint8_t out[PROOF])
 {
     crypto_generichash_state st;
@@ -58,7 +58,7 @@ static void proof(const struct handshake *h, const char *label, size_t n, uint8_
     sodium_memzero(&st, sizeof(st));
 }
 
-/* A message of n bytes that is complete but for its proof. */
+/* Adds the proof to a message of n bytes that is complete except for it. */
 static void say(struct handshake *h, const char *label, size_t at, size_t n, uint8_t *out)
 {
     proof(h, label, at + n - PROOF, h->said + at + n - PROOF);
@@ -88,7 +88,7 @@ static int share_secret(struct handshake *h, size_t their_public, struct error *
         return 0;
     int rc = crypto_scalarmult(h->said + HANDSHAKE_SAID, h->secret, h->said + their_public);
     sodium_memzero(h->secret, sizeof(h->secret));
-    if (rc < 0) /* everybody knows the product of such a key */
+    if (rc < 0) /* everybody knows the product with such a key */
         return error_set(err, EPROTO, "the peer's public key is weak");
     return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* link-cipher.c - records: 4 bytes of length, then one frame, encrypted and authenticated
  *
- * With LINK_MAC a record is the length, 16 bytes of tag, and the frame as it is: the tag is that of
+ * With LINK_MAC a record is the length, 16 bytes of tag, and the plain frame. The tag is that of
  * ChaCha20-Poly1305 over nothing with the frame as additional data, and the number of the record as
- * nonce. So one that was changed, repeated, left out or comes in another order is not authentic;
- * each connection and each direction has a key of its own. */
+ * nonce. So a record that was changed, repeated, left out or reordered is not authentic; each
+ * connection and each direction has a key of its own. */
 #include "common/must.h"
 #include "wire/link/link-private.h"
 
@@ -75,8 +75,8 @@ void link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
     buffer_commit(&l->wire, RECORD_HEADER + n + extra);
 }
 
-/* The frame of a record, of *ret_n bytes. One that is encrypted is decrypted where it lies: behind
- * the tag, which takes the first of its bytes. NULL: it is not authentic. */
+/* Returns the frame of a record, of *ret_n bytes. Decrypts an encrypted frame in place, after its
+ * first byte, which is the tag. NULL: it is not authentic. */
 static uint8_t *open_record(struct cipher *c, uint8_t *record, uint32_t len,
                             unsigned long long *ret_n)
 {

@@ -22,7 +22,7 @@ const char *link_noise(const struct link *l)
     return ended ? (const char *)buffer_ptr(&l->noise) : "";
 }
 
-/* Is this another connection of a link that was open before? */
+/* Returns whether this is another connection of a link that was open before. */
 static bool is_resuming(const struct link *l)
 {
     return l->session && l->session->begun;
@@ -50,7 +50,7 @@ void link_handshake_begin(struct link *l, const uint8_t *key)
         buffer_append(&l->shake_out, c1, sizeof(c1));
     }
     l->state = o->skip_noise ? SKIP_NOISE : SHAKE_FIRST;
-    if (!o->skip_noise) /* how long a peer takes to be started is its starter's business */
+    if (!o->skip_noise) /* the starter of the peer limits how long its start takes */
         loop_timer_start(&l->limit, link_handshake_seconds(l), 0);
 }
 
@@ -68,12 +68,12 @@ void link_handshake_answer(struct link *l, enum handshake_answer answer)
     link_want_write(l);
 }
 
-/* The peer proved the key: it may know that it is not wanted, rather than try again. */
+/* The peer proved the key: tell it that it is refused, so that it does not try again. */
 static void say_refused(struct link *l)
 {
     if (l->options.role != LINK_ACCEPTOR || l->state == DEAD)
         return;
-    buffer_free(&l->shake_out); /* where it was told that it is welcome, before the owner knew */
+    buffer_free(&l->shake_out); /* it may have a welcome from before the owner refused */
     link_handshake_answer(l, HANDSHAKE_REFUSED);
     buffer_write(&l->shake_out, l->out_fd); /* a connection that is new has room */
 }
@@ -90,7 +90,7 @@ static void begin_session(struct link *l)
         l->session->begun = 1;
 }
 
-/* The handshake is over: 1 when the owner refused, or the link is gone. */
+/* The handshake is over: opens the link. Returns 1 when the owner refused, or the link is gone. */
 static int link_opens(struct link *l)
 {
     struct error e = {0};
@@ -175,7 +175,7 @@ static int shake_acceptor(struct link *l, struct error *e)
     return link_opens(l);
 }
 
-/* The acceptor's word on what this connector claimed. */
+/* Takes the acceptor's answer to this connector's claim. */
 static int take_verdict(struct link *l, struct error *e)
 {
     struct session *s = l->session;
@@ -227,7 +227,7 @@ static int shake_connector(struct link *l, struct error *e)
     return 0;
 }
 
-/* 0: try again with what is there, 1: wait for more or stop, after which OPEN is to be checked. */
+/* Returns 0: try again with what is there; 1: wait for more or stop; check for OPEN then. */
 static int shake_step(struct link *l)
 {
     struct error e = {0};

@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/must.h"
 
-/* Returns true when there is a peer to send to; a message that no peer takes ends the link here,
+/* Returns whether there is a peer to send to. A message that no peer takes ends the link here,
  * where it can be named. */
 static bool can_send(struct link *l, enum frame_type type, size_t n)
 {
@@ -19,13 +19,13 @@ static bool can_send(struct link *l, enum frame_type type, size_t n)
                        frame_type_text(type), n, MESSAGE_MAX);
 }
 
-/* A host's last words must not overtake its output. */
+/* A host's last messages must not overtake its output. */
 int link_goes_behind(enum frame_type type)
 {
     return type == FRAME_REPORT || type == FRAME_CLEANED;
 }
 
-/* Room for a control frame in its queue, with its header. */
+/* Makes room for a control frame in its queue, with its header. */
 static uint8_t *begin_frame(struct link *l, uint32_t host, enum frame_type type, unsigned flags,
                             size_t n)
 {
@@ -40,7 +40,7 @@ static uint8_t *begin_frame(struct link *l, uint32_t host, enum frame_type type,
 static void end_frame(struct link *l, enum frame_type type, size_t n)
 {
     buffer_commit(link_goes_behind(type) ? &l->bulk : &l->urgent, FRAME_HEADER + n);
-    l->bulk_waited |= link_goes_behind(type); /* who waits for that queue waits for this as well */
+    l->bulk_waited |= link_goes_behind(type); /* writable() comes after this frame, too */
 }
 
 static void send_control(struct link *l, uint32_t host, enum frame_type type, const void *p,

@@ -96,7 +96,7 @@ void link_read_input(struct link *l)
 
 /* ---- large frames, whose data goes on by splice(2) and is never copied ---- */
 
-/* Frames of this kind come one after the other: read to the end of the one that has begun, or the
+/* Frames that move come one after the other: reads to the end of the frame that has begun, or the
  * header of the next, and not further, so that its data is still in the kernel. */
 size_t link_splice_boundary(const struct link *l)
 {
@@ -107,7 +107,7 @@ size_t link_splice_boundary(const struct link *l)
     return frame > have && frame - have < LINK_READ_MAX ? frame - have : LINK_READ_MAX;
 }
 
-/* Is what was read the header of a large FRAME_OUTPUT? Then it is being moved now. */
+/* If what was read is the header of a large FRAME_OUTPUT, begins to move that frame. */
 int link_splice_begin(struct link *l)
 {
     struct frame_header h;
@@ -124,7 +124,7 @@ int link_splice_begin(struct link *l)
     return 1;
 }
 
-/* The rest of the frame is to be read after all: make it a frame of its own. */
+/* The owner wants the rest of the frame as bytes: makes it a frame of its own. */
 static void stop_moving(struct link *l)
 {
     uint8_t head[MOVE_HEADER];

@@ -3,8 +3,8 @@
  *
  * The connector connects again; the acceptor waits for it. A dead process looks like an end of file
  * or a reset; then its address refuses the connector, or it does not come back to the acceptor
- * soon. The time is counted in ticks, and a tick that comes late counts as one: a process that was
- * stopped has not waited. */
+ * soon. The time is counted in ticks, and a late tick counts as one: a stopped process has not
+ * waited. */
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static bool is_connector(const struct link *l)
     return l->options.role == LINK_CONNECTOR;
 }
 
-/* An end of file may be a dead process. An error of the network is none. */
+/* An end of file may mean a dead process. An error of the network does not. */
 static bool looks_like_an_end(const struct error *why)
 {
     return why->code == 0 || why->code == ECONNRESET || why->code == EPIPE;
@@ -37,7 +37,7 @@ void link_interrupted(struct link *l, const struct error *why)
     if (l->state == OPEN) {
         s->why = *why;
         s->fresh = 1;
-    } else { /* a try that failed */
+    } else { /* a try has failed */
         s->only_peer = !s->only_peer;
     }
     l->state = LOST;
@@ -77,7 +77,7 @@ void link_lost(struct link *l)
 {
     struct session *s = l->session;
     forget_connection(l);
-    if (!s->fresh) { /* not yet back */
+    if (!s->fresh) { /* the link has no connection yet */
         loop_timer_start(&s->again, s->back_off, 0);
         return;
     }
@@ -106,7 +106,7 @@ void link_peer_ends(struct link *l)
         link_fails(l, ECONNRESET, "%s, and its process has ended", s->why.text);
 }
 
-/* The peer's kernel owes an answer: for how long? */
+/* Looks how long the peer's kernel has owed an answer. */
 static void look_at_connection(struct link *l)
 {
     struct session *s = l->session;
@@ -120,8 +120,8 @@ static void look_at_connection(struct link *l)
     }
     if (s->owing_since <= 0)
         s->owing_since = now;
-    /* a connection on which nothing flows is probed by its kernel (tcp_prepare()): so what was not
-     * heard of for so long is not only idle; what is under way was repeated since the last look */
+    /* The kernel probes an idle connection (tcp_prepare()), so this one is not only idle; and the
+     * kernel has sent data under way again since the last look. */
     if (unheard < l->options.dead_seconds ||
         now - s->owing_since < l->options.dead_seconds / LINK_LOOKS)
         return;
@@ -182,7 +182,7 @@ void link_resume_again(void *arg)
 
 /* ---- back ------------------------------------------------------------------------------------ */
 
-/* The address that is known to be the peer's; a connection that is lost again already has none. */
+/* Notes the peer's known address; a connection that is lost again already has none. */
 static void note_peer(struct link *l)
 {
     char peer[sizeof(l->session->peer)];
@@ -251,7 +251,7 @@ int link_adopt(struct link *l, struct link *newcomer, struct error *why)
     if (check_claim(l, newcomer, why) < 0)
         return -1;
     link_enter(l);
-    if (l->state == OPEN) { /* the peer has noticed first that it is no more */
+    if (l->state == OPEN) { /* the peer was first to notice that the connection is lost */
         struct error e;
         error_set(&e, ECONNRESET, "its host has begun another connection");
         link_interrupted(l, &e);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* link-retransmit.c - frames numbered, kept and acknowledged, so that another connection can go on
+/* link-retransmit.c - counts, keeps and acknowledges frames, so that another connection can go on
  *
- * Both ends count the frames; no number is sent with one. An ACK (8 bytes: how many frames were
- * taken in) follows every LINK_ACK_BYTES, and the last frame after LINK_ACK_SECONDS. It is not
- * counted itself, and the bound on what is kept does not hold it up: two ends that both wait for
- * each other's ACK cannot be. BYE is the last frame of a link that ends by its owner's will. */
+ * Both ends count the frames; no frame carries its number. An ACK (8 bytes: number of frames
+ * received) follows every LINK_ACK_BYTES, and the last frame after LINK_ACK_SECONDS. ACKs are not
+ * counted, and the bound on kept frames does not hold them up: so two ends never wait for each
+ * other's ACK. BYE is the last frame of a link that its owner ends. */
 #include "common/must.h"
 #include "wire/link/link-private.h"
 
@@ -114,7 +114,7 @@ static int code_ack(struct link *l)
     return 1;
 }
 
-/* The next frame out of its queue: 1; 0: there is none, or too much is kept already. */
+/* Keeps the next frame of its queue. Returns 1; 0: there is none, or too much is kept already. */
 static int keep_one(struct link *l)
 {
     struct session *s = l->session;
@@ -161,15 +161,15 @@ void link_retransmit_rewind(struct link *l)
 {
     struct session *s = l->session;
     s->coded = 0;
-    s->ack_due = 0; /* the handshake says it */
+    s->ack_due = 0; /* the handshake has the number */
     s->owed = 0;
     s->owing_since = 0;
     loop_timer_stop(&s->ack);
     loop_timer_stop(&s->tick);
 }
 
-/* Close in such a way that the peer reads all that was written: with unread data in the socket the
- * kernel would send a reset, and forget what is on its way. */
+/* Closes so that the peer reads all that was written: with unread data in the socket the kernel
+ * would send a reset, and drop what is under way. */
 static void close_softly(int fd)
 {
     char junk[4096];
@@ -250,7 +250,7 @@ int link_retransmit_take(struct link *l, const uint8_t *frame)
         return link_fails(l, ECONNRESET, "closed in the middle of a message");
     if (frame[4] == LINK_BYE)
         return link_fails(l, 0, "closed");
-    /* what has not gone out on this connection was acknowledged in its handshake, if ever */
+    /* An ACK covers only what has gone out on this connection; the handshake covered the rest. */
     size_t not_coded = buffer_len(&s->kept) - s->coded;
     if (link_retransmit_forget(l, get64(frame + FRAME_HEADER)) < 0 ||
         buffer_len(&s->kept) < not_coded)

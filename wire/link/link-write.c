@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* n bytes of a queue went out: how much of its last, cut frame is left to go? */
+/* n bytes of a queue went out: counts how much of its last, cut frame is left to send. */
 static void sent_from(struct buffer *queue, size_t *open, size_t n)
 {
     size_t done = n < *open ? n : *open;
@@ -62,7 +62,7 @@ static ssize_t write_plain(struct link *l)
     return write_parts(l);
 }
 
-/* The next frame into the wire's form: 1; 0: there is none. */
+/* Puts the next frame into the wire's form. Returns 1; 0: there is none. */
 static int code_one(struct link *l)
 {
     struct buffer *queue = buffer_len(&l->urgent) ? &l->urgent : &l->bulk;
@@ -99,8 +99,8 @@ static ssize_t write_some(struct link *l)
     return n;
 }
 
-/* The peer has gone. What it sent before that is still to be read, and reading reports the end; if
- * it never comes, as with two pipes of which one is held open by others, that is the end too. */
+/* The peer has gone. What it sent before is still to be read, and reading reports the end. If the
+ * end never comes (two pipes of which other processes hold one), the time limit ends the link. */
 static void peer_is_deaf(struct link *l)
 {
     l->deaf = 1;
@@ -114,7 +114,7 @@ static void peer_is_deaf(struct link *l)
     loop_timer_start(&l->limit, LINK_DEAF_SECONDS, 0);
 }
 
-/* 1: all that can go is out, 0: the kernel takes no more now, -1: the link died. */
+/* Writes. Returns 1: all that can go is out; 0: the kernel takes no more now; -1: the link died. */
 static int push(struct link *l)
 {
     while (l->out_fd >= 0 && !l->deaf && link_pending(l) > 0) {
@@ -142,7 +142,7 @@ int link_flush(struct link *l)
     return l->state == DEAD || (push(l) == 1 && link_pending(l) == 0);
 }
 
-/* A long message is over; where output flows, the next will need as much. */
+/* Frees the buffer of a long message, unless output flows: the next message will need as much. */
 static void give_back(struct link *l)
 {
     if (l->urgent.cap > LINK_IDLE_BYTES)

@@ -76,7 +76,7 @@ void link_dies(struct link *l, const struct error *why)
 {
     if (l->state == DEAD)
         return;
-    if (l->state == SKIP_NOISE) { /* there was nothing else */
+    if (l->state == SKIP_NOISE) { /* nothing but noise has come */
         buffer_append(&l->noise, buffer_ptr(&l->in), buffer_len(&l->in));
         link_handshake_end_noise(l);
     }
@@ -196,7 +196,7 @@ void link_want_write(struct link *l)
         loop_io_set(l->out_io, loop_io_events(l->out_io) | LOOP_WRITE);
 }
 
-/* A link whose data comes in small pieces needs little memory; of many links nearly all do. */
+/* A link whose data comes in small pieces needs little memory; if links are many, nearly all do. */
 static void adapt_read_size(struct link *l, size_t n)
 {
     if (n >= l->read_size && l->read_size < LINK_READ_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* While all places are taken, the listener accepts nobody until one is free or its peer has had its
- * time; peers that come meanwhile wait in the kernel's queue. So starters that come all at once do
- * not turn each other away, and silent peers delay them only a little. */
+/* listener.c - while all places are taken, the listener accepts no peer until a place is free or
+ * its peer has had its time; new peers wait in the kernel's queue. So starters that come all at
+ * once do not turn each other away, and silent peers delay them only a little. */
 #include "wire/link/listener.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct listener {
     struct loop *loop;
     int fd;
     struct loop_io *io;
-    struct loop_timer tick; /* runs while nothing is accepted, and there is no room */
+    struct loop_timer tick; /* runs while the listener accepts no peer, because it has no room */
     unsigned ticks;
     uint8_t key[LINK_KEY];
     struct link_options options; /* of the links */
@@ -39,7 +39,7 @@ struct listener {
     size_t npending, places;
 };
 
-/* Ticks, not time: one that comes late, because this process was busy, counts as one. */
+/* Counts ticks, not time: a tick that comes late, because this process was busy, counts as one. */
 static void tick(void *arg)
 {
     struct listener *l = arg;
@@ -63,7 +63,7 @@ static void pending_remove(struct pending *p)
     free(p);
 }
 
-/* The connection goes to the link that waits for it. */
+/* Gives the connection to the link that waits for it. */
 static int go_on(struct pending *p, struct link *link, uint32_t host_id, struct error *why)
 {
     struct listener *l = p->listener;
@@ -119,7 +119,7 @@ static void evict_oldest(struct listener *l)
     pending_remove(p);
 }
 
-/* A name for messages; -1 with why when the peer may not even try. */
+/* Makes a name for messages; -1 with why when the peer may not even try. */
 static int check_peer(int fd, char *name, size_t n, struct error *why)
 {
     struct sockaddr_storage any;
@@ -163,7 +163,7 @@ static void admit(struct listener *l, int fd)
     l->npending++;
 }
 
-/* 0: not yet. */
+/* Frees a place. Returns 0: not yet. */
 static int make_room(struct listener *l)
 {
     if (l->npending < l->places)
@@ -184,7 +184,7 @@ static void acceptable(void *arg, int fd, unsigned events)
         if (peer >= 0) {
             admit(l, peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            accept_later(l); /* rather than be told of it again and again */
+            accept_later(l); /* else the loop would call this again and again */
             return;
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* launch.c - checks what comes in for what its receivers rely on, not for whether it is wise */
+/* launch.c - checks incoming messages for what receivers rely on, not for whether they are wise */
 #include "wire/messages/launch.h"
 
 #include <errno.h>
@@ -133,7 +133,7 @@ static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, 
 
 /* ---- LAUNCH, out ----------------------------------------------------------------------------- */
 
-/* NULL when there are none. */
+/* Returns NULL when there are none. */
 static ProtobufCBinaryData *strings_pack(char *const *s, size_t *ret_n)
 {
     size_t n = 0;
@@ -328,7 +328,7 @@ static int hosts_unpack(const Mprun__Launch *m, uint32_t host_index, struct laun
                : grant_unpack(m, ret, err);
 }
 
-/* Names that become parts of paths. */
+/* Returns whether the name can be part of a path. */
 static int plain_name(const char *s, size_t max)
 {
     size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-");

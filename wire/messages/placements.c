@@ -51,7 +51,7 @@ static void placement_pack(const struct placement *p, Mprun__Placement *ret)
     }
 }
 
-/* Is q, k places behind p, what p's run has there? Grants are compared as they are written. */
+/* Returns whether q, k places after p, continues p's run. Compares grants as text. */
 static bool follows(const struct placement *p, const char *granted, const struct placement *q,
                     uint32_t k)
 {
@@ -66,7 +66,7 @@ static bool follows(const struct placement *p, const char *granted, const struct
     return !granted || strcmp(own, granted) == 0;
 }
 
-/* Put as many of the n hosts behind `first` into its message as follow it. How many. */
+/* Puts those of the n hosts after `first` that continue its message into it. Returns how many. */
 static size_t run_pack(const struct placement *first, size_t n, Mprun__Placement *m)
 {
     const char *granted = m->granted_all ? NULL : m->granted_threads;
@@ -128,7 +128,7 @@ static int ranks_unpack(const Mprun__Placement *m, uint32_t k, uint32_t world, s
     return 0;
 }
 
-/* One host, or several whose names count up, at *n. */
+/* Unpacks one host, or several whose names count up, at *n. */
 static int placement_unpack(const Mprun__Placement *m, struct rank_map *map,
                             struct placement *hosts, size_t *n, struct error *err)
 {

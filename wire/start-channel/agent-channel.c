@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* agent-channel.c - see agent-channel.h */
 #include "wire/start-channel/agent-channel.h"
 
 #include <errno.h>

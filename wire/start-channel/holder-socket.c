@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* holder-socket.c - see holder-socket.h */
 #include "wire/start-channel/holder-socket.h"
 
 #include <errno.h>
@@ -40,7 +39,7 @@ const char *holder_job_number(const char *job, char ret[HOLDER_JOB_MAX])
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-/* Bytes of the address: an abstract name begins with a 0 and has no end. */
+/* Returns the bytes of the address: an abstract name begins with a 0 and has no end. */
 static socklen_t name_of(const char *job, struct sockaddr_un *ret)
 {
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -84,8 +83,8 @@ int holder_connect(const char *job, struct error *err)
     return take_fd(&fd);
 }
 
-/* proc(5): a line of /proc/net/unix ends with the socket's name; an abstract one begins with '@'.
- * The listener's connections have the same name, and not its flag. */
+/* A line of /proc/net/unix ends with the socket's name (proc(5)); an abstract name begins with '@'.
+ * The listener's connections have the same name, but not its flag. */
 int holder_each(void (*fn)(void *arg, const char *job), void *arg, struct error *err)
 {
     enum { ACCEPTS_CONNECTIONS = 0x10000 };

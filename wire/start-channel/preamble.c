@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preamble.c - written at one go, read byte by byte: nothing behind it may be taken */
+/* preamble.c - writes the preamble at once, reads it byte by byte: it takes nothing after it */
 #include "wire/start-channel/preamble.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static int unpack(const uint8_t *body, size_t len, struct preamble *ret, struct 
     return 0;
 }
 
-/* Of a body, from the two bytes before it; -1 with err. */
+/* Reads the length of a body from the two bytes before it; -1 with err. */
 static int read_length(const uint8_t *length, struct error *err)
 {
     int len = length[0] | length[1] << 8;

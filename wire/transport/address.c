@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses are text, and paths may hold anything: blanks and control characters, and the '%' that
- * marks them, are written as %XX. */
+/* address.c - addresses are text, and paths may hold anything: it writes blanks, control characters
+ * and '%' as %XX. */
 #include "wire/transport/address.h"
 
 #include <arpa/inet.h>
@@ -26,7 +26,7 @@ union any_address {
     struct sockaddr_in6 in6;
 };
 
-/* sun_path of a file that may have a long path: /proc/self/fd/N/name. *ret_dir stays open. */
+/* Fills in sun_path for a possibly long path: /proc/self/fd/N/name. *ret_dir stays open. */
 static int unix_name(const char *path, struct sockaddr_un *ret, int *ret_dir)
 {
     memset(ret, 0, sizeof(*ret));
@@ -137,7 +137,7 @@ static int listen_at(const union any_address *a, socklen_t len, int all, unsigne
     AUTO_CLOSE int fd = socket(a->sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    /* a port of a range whose last connection is hardly over */
+    /* for a port of a range whose last connection has just ended */
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (all && a->sa.sa_family == AF_INET6 &&
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
@@ -149,7 +149,7 @@ static int listen_at(const union any_address *a, socklen_t len, int all, unsigne
     return take_fd(&fd);
 }
 
-/* The first port that is free, from a place on that differs from process to process. */
+/* Takes the first free port, from a place on that differs from process to process. */
 static int listen_in_range(const char *host, int all, const struct port_range *ports,
                            unsigned *ret_port)
 {

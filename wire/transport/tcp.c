@@ -48,7 +48,7 @@ void tcp_prepare(int fd, double seconds)
     set(fd, TCP_KEEPIDLE, third);
     set(fd, TCP_KEEPINTVL, third);
     set(fd, TCP_KEEPCNT, 2);
-    /* so that what was cut off is heard of again soon, and a shut window is probed often */
+    /* so that a connection that was cut off goes on soon, and a shut window is probed often */
     set(fd, TCP_RTO_MAX_MS, third < 2 ? 1000 : third * 1000 / 2);
 }
 

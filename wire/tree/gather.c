@@ -9,11 +9,11 @@
 #include "common/must.h"
 #include "wire/tunables.h"
 
-/* The first message stays as it came and takes the parts of the others. */
+/* Keeps the first message as it came, and moves the parts of the others into it. */
 struct pending {
     struct pending *next;
     Mprun__Collect *m;
-    size_t awaited, room; /* parts; that its list can take */
+    size_t awaited, room; /* parts; how many its list can take */
     uint8_t marks[];      /* a bit a host: its part is there */
 };
 
@@ -122,8 +122,8 @@ static int by_host(const void *a, const void *b)
     return by_number(&(*x)->host, &(*y)->host);
 }
 
-/* No host may be in both. Parts are put in order when all are there: sorted with every message they
- * would cost more the more hosts there are. */
+/* No host may be in both. Sorts parts only when all are there: sorting with every message would
+ * cost more with more hosts. */
 static int merge(struct pending *p, Mprun__Collect *from, struct error *err)
 {
     Mprun__Collect *to = p->m;
