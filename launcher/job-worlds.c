@@ -431,17 +431,16 @@ void job_worlds_own_ended(struct job_worlds *j, const struct world *w)
 
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
     [FRAME_COLLECT] = {.take_bytes = take_part},
-    [FRAME_MODEX_REQUEST] = {.message = &mprun__modex_request__descriptor,
-                             .take = take_modex_request},
-    [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
-    [FRAME_WORLD_END] = {.message = &mprun__world_end__descriptor, .take = take_world_end},
+    [FRAME_MODEX_REQUEST] = {.take = take_modex_request},
+    [FRAME_MODEX_REPLY] = {.take = take_modex_reply},
+    [FRAME_WORLD_END] = {.take = take_world_end},
 };
 
 bool job_worlds_frame(struct job_worlds *j, uint32_t step, enum frame_type type, const uint8_t *p,
                       size_t n)
 {
     struct sender s = {j, step};
-    return frame_handle(&handlers[type], &s, p, n) == 0;
+    return frame_handle(handlers, type, &s, p, n) == 0;
 }
 
 void job_worlds_init(struct job_worlds *j, struct host_table *hosts, struct worlds *worlds)

@@ -18,10 +18,8 @@ static struct run *run_of(const struct host *h)
     return h->table->context;
 }
 
-static int take_hello(void *host, void *message)
+static int take_hello(struct host *h, const Mprun__Hello *m)
 {
-    struct host *h = host;
-    const Mprun__Hello *m = message;
     struct run *r = run_of(h);
     if (h->state > AGENT_STARTED) { /* twice */
         return -1;
@@ -60,10 +58,8 @@ static void warn_once(const struct host *h, const char *text, bool *said)
     log_warn("on %s: %s", h->name, text);
 }
 
-static int take_ready(void *host, void *message)
+static int take_ready(struct host *h, const Mprun__Ready *m)
 {
-    struct host *h = host;
-    const Mprun__Ready *m = message;
     struct run *r = run_of(h);
     if (h->state != AGENT_LAUNCHED)
         return -1;
@@ -99,10 +95,8 @@ static bool awaits_status(const struct run *r)
     return false;
 }
 
-static int take_cannot_run(void *host, void *message)
+static int take_cannot_run(struct host *h, const Mprun__CannotRun *m)
 {
-    struct host *h = host;
-    const Mprun__CannotRun *m = message;
     struct run *r = run_of(h);
     int code = failure_code(m->exit_code);
     if (host_failures_correct(&r->host_failures, h, code, m->text))
@@ -140,10 +134,8 @@ static void rank_has_started(struct run *r, const struct host *h, const Mprun__S
         spawner_look(&r->spawner, w);
 }
 
-static int take_started(void *host, void *message)
+static int take_started(struct host *h, const Mprun__Started *m)
 {
-    struct host *h = host;
-    const Mprun__Started *m = message;
     struct run *r = run_of(h);
     for (size_t i = 0; i < m->n_ranks; i++) {
         struct rank_name name = rank_name_unpack(m->ranks[i]->name);
@@ -224,10 +216,8 @@ static void rank_has_ended(struct run *r, struct host *h, const struct rank_end 
         world_has_ended(r, w);
 }
 
-static int take_exited(void *host, void *message)
+static int take_exited(struct host *h, const Mprun__Exited *m)
 {
-    struct host *h = host;
-    const Mprun__Exited *m = message;
     struct run *r = run_of(h);
     struct rank_name name = rank_name_unpack(m->name);
     if (host_may_have_rank(h, name)) {
@@ -246,13 +236,6 @@ static int take_exited(void *host, void *message)
     return 0;
 }
 
-static int take_client(void *host, const uint8_t *p, size_t n)
-{
-    struct host *h = host;
-    rank_failures_init_called(&run_of(h)->rank_failures);
-    return 0;
-}
-
 /* A rank in a queue that aborts ends its command. False: there is no queue. */
 static bool queue_aborted(struct run *r, const struct host *h, struct rank_name name, int code)
 {
@@ -265,10 +248,8 @@ static bool queue_aborted(struct run *r, const struct host *h, struct rank_name 
     return w && queue_rank_ended(r->queue, w, &end, true);
 }
 
-static int take_aborted(void *host, void *message)
+static int take_aborted(struct host *h, const Mprun__Aborted *m)
 {
-    struct host *h = host;
-    const Mprun__Aborted *m = message;
     struct run *r = run_of(h);
     struct rank_name name = rank_name_unpack(m->name);
     Mprun__Signal kill = MPRUN__SIGNAL__INIT;
@@ -290,10 +271,8 @@ static int take_aborted(void *host, void *message)
 }
 
 /* A rank asks for it. Each host has its own ranks of those that are named. */
-static int take_signal(void *host, void *message)
+static int take_signal(struct host *h, const Mprun__Signal *m)
 {
-    struct host *h = host;
-    const Mprun__Signal *m = message;
     if (!m->n_ranks || !m->signo || m->signo >= NSIG)
         return -1;
     hosts_broadcast(h->table, FRAME_SIGNAL, &m->base);
@@ -307,9 +286,8 @@ static void tell_closed(struct host *h, unsigned stream)
     host_send(h, FRAME_OUTPUT_CLOSED, &m.base);
 }
 
-static int take_output(void *host, const uint8_t *p, size_t n)
+static int take_output(struct host *h, const uint8_t *p, size_t n)
 {
-    struct host *h = host;
     struct bulk_header bh;
     struct error e;
     if (bulk_header_unpack(p, n, &bh, &e) < 0 || bh.stream == 0 || !host_may_have_rank(h, bh.name))
@@ -329,35 +307,22 @@ static ssize_t host_move(void *arg, struct link *l, const struct bulk_header *bh
     return output_move(run_of(h)->output, h->launch_index, bh, fd, n);
 }
 
-static int take_output_wanted(void *host, const uint8_t *p, size_t n)
+static int take_output_credit(struct host *h, const Mprun__OutputCredit *m)
 {
-    struct host *h = host;
-    tool_output_want(&run_of(h)->tool_output, h);
-    return 0;
-}
-
-static int take_output_credit(void *host, void *message)
-{
-    struct host *h = host;
-    const Mprun__OutputCredit *m = message;
     tool_output_taken(&run_of(h)->tool_output, h, m->bytes);
     return 0;
 }
 
-static int take_input_credit(void *host, void *message)
+static int take_input_credit(struct host *h, const Mprun__InputCredit *m)
 {
-    struct host *h = host;
-    const Mprun__InputCredit *m = message;
     struct rank_name name = rank_name_unpack(m->name);
     if (run_of(h)->input && host_may_have_rank(h, name))
         input_credit(run_of(h)->input, name, m->consumed, m->limit, m->closed);
     return 0;
 }
 
-static int take_report(void *host, void *message)
+static int take_report(struct host *h, const Mprun__Report *m)
 {
-    struct host *h = host;
-    const Mprun__Report *m = message;
     if (h->state >= AGENT_REPORTED)
         return -1;
     step_record_report(&run_of(h)->record, h->launch_index, m);
@@ -365,10 +330,8 @@ static int take_report(void *host, void *message)
     return 0;
 }
 
-static int take_cleaned(void *host, void *message)
+static int take_cleaned(struct host *h, const Mprun__Cleaned *m)
 {
-    struct host *h = host;
-    const Mprun__Cleaned *m = message;
     if (h->state >= AGENT_CLEANED)
         return -1;
     for (size_t i = 0; i < m->n_stuck; i++)
@@ -377,10 +340,8 @@ static int take_cleaned(void *host, void *message)
     return 0;
 }
 
-static int take_log(void *host, void *message)
+static int take_log(struct host *h, const Mprun__Log *m)
 {
-    struct host *h = host;
-    const Mprun__Log *m = message;
     enum log_level level = m->level <= LOG_DEBUG ? (enum log_level)m->level : LOG_NOTE;
     if (strstr(m->text, h->name))
         log_msg(level, "%s", m->text);
@@ -389,19 +350,16 @@ static int take_log(void *host, void *message)
     return 0;
 }
 
-static int take_joined(void *host, void *message)
+static int take_joined(struct host *h, const Mprun__Joined *m)
 {
-    struct host *h = host;
-    int rc = host_place_joined(h, message);
+    int rc = host_place_joined(h, m);
     if (h->below) /* its start client may have ended already */
         starters_unsettle(run_of(h)->starters);
     return rc;
 }
 
-static int take_lost(void *host, void *message)
+static int take_lost(struct host *h, const Mprun__Lost *m)
 {
-    struct host *h = host;
-    const Mprun__Lost *m = message;
     struct run *r = run_of(h);
     struct host *lost = host_at(r->hosts, m->host);
     bool below = lost && host_above(lost) == h;
@@ -420,68 +378,22 @@ static int take_lost(void *host, void *message)
 
 /* ---- messages of one object ------------------------------------------------------------------ */
 
-static int take_door(void *host, void *message)
+static int take_preload_wanted(struct host *h, const Mprun__PreloadWanted *m)
 {
-    return host_place_door(host, message);
-}
-
-static int take_pong(void *host, const uint8_t *p, size_t n)
-{
-    return host_pong(host, n);
-}
-
-static int take_silent(void *host, void *message)
-{
-    return host_told_silent(host, message);
-}
-
-static int take_preload_wanted(void *host, void *message)
-{
-    struct host *h = host;
     struct run *r = run_of(h);
-    int rc = preload_wanted(r->preload, h, message);
+    int rc = preload_wanted(r->preload, h, m);
     spawner_brought(&r->spawner);
     return rc;
 }
 
-static int take_preload_taken(void *host, void *message)
+static int take_name_request(struct host *h, const Mprun__NameRequest *m)
 {
-    struct host *h = host;
-    return preload_taken(run_of(h)->preload, h, message);
-}
-
-static int take_part(void *host, const uint8_t *p, size_t n)
-{
-    struct host *h = host;
-    return pmi_exchange_part(&run_of(h)->exchange, h, p, n);
-}
-
-static int take_modex_request(void *host, void *message)
-{
-    struct host *h = host;
-    pmi_exchange_modex_request(&run_of(h)->exchange, h, message);
-    return 0;
-}
-
-static int take_modex_reply(void *host, void *message)
-{
-    struct host *h = host;
-    pmi_exchange_modex_reply(&run_of(h)->exchange, message);
-    return 0;
-}
-
-static int take_name_request(void *host, void *message)
-{
-    struct host *h = host;
-    const Mprun__NameRequest *m = message;
     bool is_here = host_may_have_rank(h, rank_name_unpack(m->from));
     return is_here ? name_service_request(&run_of(h)->names, h, m) : -1;
 }
 
-static int take_spawn(void *host, void *message)
+static int take_spawn(struct host *h, const Mprun__Spawn *m)
 {
-    struct host *h = host;
-    const Mprun__Spawn *m = message;
     struct rank_name parent = rank_name_unpack(m->parent);
     if (!m->parent || (parent.rank != RANK_ALL && !host_may_have_rank(h, parent)))
         return -1;
@@ -490,10 +402,9 @@ static int take_spawn(void *host, void *message)
 }
 
 /* A world whose rows are not kept has none. */
-static int take_rank_table(void *host, void *message)
+static int take_rank_table(struct host *h, const Mprun__RankTable *m)
 {
-    struct host *h = host;
-    Mprun__RankTable *m = message, table = MPRUN__RANK_TABLE__INIT;
+    Mprun__RankTable table = MPRUN__RANK_TABLE__INIT;
     const struct world *w = worlds_find(&run_of(h)->worlds, m->world);
     uint32_t n = w ? w->nranks : 0;
     AUTO_FREE uint64_t *pids = calloc(n + 1, sizeof(*pids));
@@ -516,65 +427,16 @@ static int take_rank_table(void *host, void *message)
     return 0;
 }
 
-static int take_input_push(void *host, void *message)
+static int take_hosts_usage(struct host *h, const Mprun__HostsUsage *m)
 {
-    struct host *h = host;
-    return step_take_push(run_of(h), h, message);
-}
-
-static int take_hosts_usage(void *host, void *message)
-{
-    struct host *h = host;
-    const Mprun__HostsUsage *m = message;
     usage_now_ask_for(&run_of(h)->usage_now, h, m->id);
     return 0;
 }
 
-static int take_world_report(void *host, void *message)
+static int take_present(struct host *h, const Mprun__Present *m)
 {
-    struct host *h = host;
-    step_record_rank_reports(&run_of(h)->record, h->launch_index, message);
-    return 0;
-}
-
-static int take_event(void *host, void *message)
-{
-    pmi_exchange_event(host, message);
-    return 0;
-}
-
-static int take_errand_news(void *host, void *message)
-{
-    struct host *h = host;
-    starters_errand_news(run_of(h)->starters, h, message);
-    return 0;
-}
-
-static int take_idle(void *host, void *message)
-{
-    struct host *h = host;
-    stuck_ranks_told(&run_of(h)->stuck, h, message);
-    return 0;
-}
-
-static int take_stacks(void *host, void *message)
-{
-    struct host *h = host;
-    return stack_report_answer(&run_of(h)->stacks, h, message);
-}
-
-static int take_present(void *host, void *message)
-{
-    struct host *h = host;
-    const Mprun__Present *m = message;
     return m->n_amounts ? step_limits_answer(&run_of(h)->limits, h, m)
                         : usage_now_answer(&run_of(h)->usage_now, h, m);
-}
-
-static int take_over_limit(void *host, void *message)
-{
-    struct host *h = host;
-    return step_limits_over(&run_of(h)->limits, h, message);
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -647,50 +509,111 @@ static const bool may_be_late[FRAME_TYPE_COUNT] = {
     [FRAME_STACKS] = true,
 };
 
-/* Each message that a host may send, and the function that takes it. */
-static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
-    [FRAME_HELLO] = {.message = &mprun__hello__descriptor, .take = take_hello},
-    [FRAME_DOOR] = {.message = &mprun__door__descriptor, .take = take_door},
-    [FRAME_JOINED] = {.message = &mprun__joined__descriptor, .take = take_joined},
-    [FRAME_LOST] = {.message = &mprun__lost__descriptor, .take = take_lost},
-    [FRAME_PONG] = {.take_bytes = take_pong},
-    [FRAME_SILENT] = {.message = &mprun__silent__descriptor, .take = take_silent},
-    [FRAME_READY] = {.message = &mprun__ready__descriptor, .take = take_ready},
-    [FRAME_CANNOT_RUN] = {.message = &mprun__cannot_run__descriptor, .take = take_cannot_run},
-    [FRAME_STARTED] = {.message = &mprun__started__descriptor, .take = take_started},
-    [FRAME_EXITED] = {.message = &mprun__exited__descriptor, .take = take_exited},
-    [FRAME_ABORTED] = {.message = &mprun__aborted__descriptor, .take = take_aborted},
-    [FRAME_SIGNAL] = {.message = &mprun__signal__descriptor, .take = take_signal},
-    [FRAME_OUTPUT] = {.take_bytes = take_output},
-    [FRAME_INPUT_CREDIT] = {.message = &mprun__input_credit__descriptor, .take = take_input_credit},
-    [FRAME_REPORT] = {.message = &mprun__report__descriptor, .take = take_report},
-    [FRAME_CLEANED] = {.message = &mprun__cleaned__descriptor, .take = take_cleaned},
-    [FRAME_LOG] = {.message = &mprun__log__descriptor, .take = take_log},
-    [FRAME_PRELOAD_WANTED] = {.message = &mprun__preload_wanted__descriptor,
-                              .take = take_preload_wanted},
-    [FRAME_PRELOAD_TAKEN] = {.message = &mprun__preload_taken__descriptor,
-                             .take = take_preload_taken},
-    [FRAME_PMI_CLIENT] = {.take_bytes = take_client},
-    [FRAME_COLLECT] = {.take_bytes = take_part},
-    [FRAME_MODEX_REQUEST] = {.message = &mprun__modex_request__descriptor,
-                             .take = take_modex_request},
-    [FRAME_MODEX_REPLY] = {.message = &mprun__modex_reply__descriptor, .take = take_modex_reply},
-    [FRAME_SPAWN] = {.message = &mprun__spawn__descriptor, .take = take_spawn},
-    [FRAME_RANK_TABLE] = {.message = &mprun__rank_table__descriptor, .take = take_rank_table},
-    [FRAME_OUTPUT_WANTED] = {.take_bytes = take_output_wanted},
-    [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,
-                             .take = take_output_credit},
-    [FRAME_INPUT_PUSH] = {.message = &mprun__input_push__descriptor, .take = take_input_push},
-    [FRAME_HOSTS_USAGE] = {.message = &mprun__hosts_usage__descriptor, .take = take_hosts_usage},
-    [FRAME_WORLD_REPORT] = {.message = &mprun__report__descriptor, .take = take_world_report},
-    [FRAME_NAME_REQUEST] = {.message = &mprun__name_request__descriptor, .take = take_name_request},
-    [FRAME_PMI_EVENT] = {.message = &mprun__pmi_event__descriptor, .take = take_event},
-    [FRAME_ERRAND_NEWS] = {.message = &mprun__errand_news__descriptor, .take = take_errand_news},
-    [FRAME_PRESENT] = {.message = &mprun__present__descriptor, .take = take_present},
-    [FRAME_IDLE] = {.message = &mprun__idle__descriptor, .take = take_idle},
-    [FRAME_STACKS] = {.message = &mprun__stacks__descriptor, .take = take_stacks},
-    [FRAME_OVER_LIMIT] = {.message = &mprun__over_limit__descriptor, .take = take_over_limit},
-};
+/* Takes a message of a host; m: the type's message, unpacked. Returns -1 for a message that is not
+ * valid, or not now. */
+static int take_message(struct host *h, enum frame_type type, void *m)
+{
+    struct run *r = run_of(h);
+    switch (type) {
+    case FRAME_HELLO:
+        return take_hello(h, m);
+    case FRAME_DOOR:
+        return host_place_door(h, m);
+    case FRAME_JOINED:
+        return take_joined(h, m);
+    case FRAME_LOST:
+        return take_lost(h, m);
+    case FRAME_SILENT:
+        return host_told_silent(h, m);
+    case FRAME_READY:
+        return take_ready(h, m);
+    case FRAME_CANNOT_RUN:
+        return take_cannot_run(h, m);
+    case FRAME_STARTED:
+        return take_started(h, m);
+    case FRAME_EXITED:
+        return take_exited(h, m);
+    case FRAME_ABORTED:
+        return take_aborted(h, m);
+    case FRAME_SIGNAL:
+        return take_signal(h, m);
+    case FRAME_INPUT_CREDIT:
+        return take_input_credit(h, m);
+    case FRAME_REPORT:
+        return take_report(h, m);
+    case FRAME_CLEANED:
+        return take_cleaned(h, m);
+    case FRAME_LOG:
+        return take_log(h, m);
+    case FRAME_PRELOAD_WANTED:
+        return take_preload_wanted(h, m);
+    case FRAME_PRELOAD_TAKEN:
+        return preload_taken(r->preload, h, m);
+    case FRAME_MODEX_REQUEST:
+        pmi_exchange_modex_request(&r->exchange, h, m);
+        return 0;
+    case FRAME_MODEX_REPLY:
+        pmi_exchange_modex_reply(&r->exchange, m);
+        return 0;
+    case FRAME_SPAWN:
+        return take_spawn(h, m);
+    case FRAME_RANK_TABLE:
+        return take_rank_table(h, m);
+    case FRAME_OUTPUT_CREDIT:
+        return take_output_credit(h, m);
+    case FRAME_INPUT_PUSH:
+        return step_take_push(r, h, m);
+    case FRAME_HOSTS_USAGE:
+        return take_hosts_usage(h, m);
+    case FRAME_WORLD_REPORT:
+        step_record_rank_reports(&r->record, h->launch_index, m);
+        return 0;
+    case FRAME_NAME_REQUEST:
+        return take_name_request(h, m);
+    case FRAME_PMI_EVENT:
+        pmi_exchange_event(h, m);
+        return 0;
+    case FRAME_ERRAND_NEWS:
+        starters_errand_news(r->starters, h, m);
+        return 0;
+    case FRAME_PRESENT:
+        return take_present(h, m);
+    case FRAME_IDLE:
+        stuck_ranks_told(&r->stuck, h, m);
+        return 0;
+    case FRAME_STACKS:
+        return stack_report_answer(&r->stacks, h, m);
+    case FRAME_OVER_LIMIT:
+        return step_limits_over(&r->limits, h, m);
+    default:
+        return -1;
+    }
+}
+
+static int take_frame(struct host *h, enum frame_type type, const uint8_t *p, size_t n)
+{
+    struct run *r = run_of(h);
+    switch (type) {
+    case FRAME_PONG:
+        return host_pong(h, n);
+    case FRAME_OUTPUT:
+        return take_output(h, p, n);
+    case FRAME_COLLECT:
+        return pmi_exchange_part(&r->exchange, h, p, n);
+    case FRAME_PMI_CLIENT:
+        rank_failures_init_called(&r->rank_failures);
+        return 0;
+    case FRAME_OUTPUT_WANTED:
+        tool_output_want(&r->tool_output, h);
+        return 0;
+    default:
+        break;
+    }
+    ProtobufCMessage *m = frame_unpack(type, p, n);
+    int rc = m ? take_message(h, type, m) : -1;
+    protobuf_c_message_free_unpacked(m, NULL);
+    return rc;
+}
 
 static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)
 {
@@ -702,8 +625,7 @@ static void host_frame(void *arg, struct link *l, enum frame_type type, const ui
         return;
     if (h)
         host_received(h, l);
-    if (!h || (is_of_ranks[type] && h->state < AGENT_LAUNCHED) ||
-        frame_handle(&handlers[type], h, p, n) < 0) {
+    if (!h || (is_of_ranks[type] && h->state < AGENT_LAUNCHED) || take_frame(h, type, p, n) < 0) {
         error_set(&why, EPROTO, "protocol error: %s that is not understood, or not in its place",
                   frame_type_text(type));
         host_closed(top, l, &why);

@@ -13,18 +13,16 @@
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 
-static int take_place(void *host, void *message)
+static int take_place(struct host *h, const Mprun__Place *m)
 {
-    struct host *h = host;
     if (h->state == HOST_STARTING)
         h->state = HOST_CONNECTED;
     fault_point("connected");
-    return tree_place_take(&h->tree, message);
+    return tree_place_take(&h->tree, m);
 }
 
-static int take_offer(void *host, const uint8_t *p, size_t n)
+static int take_offer(struct host *h, const uint8_t *p, size_t n)
 {
-    struct host *h = host;
     if (h->end.has_begun)
         return 0;
     if (h->state < HOST_CONNECTED)
@@ -40,10 +38,8 @@ static int launch_more(struct host *h, const uint8_t *p, size_t n)
     return 0;
 }
 
-static int take_world_kill(void *host, void *message)
+static int take_world_kill(struct host *h, const Mprun__WorldKill *m)
 {
-    struct host *h = host;
-    const Mprun__WorldKill *m = message;
     if (m->world == 0)
         ranks_kill_all(&h->ranks);
     else
@@ -51,9 +47,8 @@ static int take_world_kill(void *host, void *message)
     return 0;
 }
 
-static int take_world_end(void *host, const uint8_t *p, size_t n)
+static int take_world_end(struct host *h, const uint8_t *p, size_t n)
 {
-    struct host *h = host;
     Mprun__WorldEnd *m = mprun__world_end__unpack(NULL, n, p);
     if (!m)
         return -1;
@@ -67,9 +62,8 @@ static int take_world_end(void *host, const uint8_t *p, size_t n)
     return 0;
 }
 
-static int take_launch(void *host, const uint8_t *p, size_t n)
+static int take_launch(struct host *h, const uint8_t *p, size_t n)
 {
-    struct host *h = host;
     struct error e;
     if (h->end.has_begun)
         return 0;
@@ -84,10 +78,8 @@ static int take_launch(void *host, const uint8_t *p, size_t n)
     return 0;
 }
 
-static int take_kill(void *host, void *message)
+static int take_kill(struct host *h, const Mprun__Kill *m)
 {
-    struct host *h = host;
-    const Mprun__Kill *m = message;
     step_end_kill(&h->end, seconds_unpack(m->grace), m->reason);
     return 0;
 }
@@ -109,10 +101,8 @@ static void signal_ranks(struct host *h, int signo)
     }
 }
 
-static int take_signal(void *host, void *message)
+static int take_signal(struct host *h, const Mprun__Signal *m)
 {
-    struct host *h = host;
-    const Mprun__Signal *m = message;
     bool has_come = m->manager && h->launcher; /* from the manager itself, on this machine */
     for (size_t i = 0; m->signo < NSIG && i < m->n_ranks; i++)
         ranks_signal_some(&h->ranks, rank_name_unpack(m->ranks[i]), (int)m->signo, m->ends);
@@ -123,30 +113,27 @@ static int take_signal(void *host, void *message)
     return 0;
 }
 
-static int take_window(void *host, void *message)
+static int take_window(struct host *h, const Mprun__Window *m)
 {
-    struct tty_size size = window_unpack(message);
-    rank_io_resize(&((struct host *)host)->io, &size);
+    struct tty_size size = window_unpack(m);
+    rank_io_resize(&h->io, &size);
     return 0;
 }
 
-static int take_output_credit(void *host, void *message)
+static int take_output_credit(struct host *h, const Mprun__OutputCredit *m)
 {
-    const Mprun__OutputCredit *m = message;
-    rank_io_output_credit(&((struct host *)host)->io, m->stream, m->bytes);
+    rank_io_output_credit(&h->io, m->stream, m->bytes);
     return 0;
 }
 
-static int take_output_closed(void *host, void *message)
+static int take_output_closed(struct host *h, const Mprun__OutputClosed *m)
 {
-    const Mprun__OutputClosed *m = message;
-    rank_io_output_closed(&((struct host *)host)->io, m->stream);
+    rank_io_output_closed(&h->io, m->stream);
     return 0;
 }
 
-static int take_input(void *host, const uint8_t *p, size_t n)
+static int take_input(struct host *h, const uint8_t *p, size_t n)
 {
-    struct host *h = host;
     struct bulk_header header;
     struct error e;
     if (bulk_header_unpack(p, n, &header, &e) < 0 ||
@@ -155,10 +142,8 @@ static int take_input(void *host, const uint8_t *p, size_t n)
     return 0;
 }
 
-static int take_present_ask(void *host, void *message)
+static int take_present_ask(struct host *h, const Mprun__PresentAsk *m)
 {
-    const Mprun__PresentAsk *m = message;
-    struct host *h = host;
     if (m->amounts) {
         usage_amounts_send(&h->with, m->turn, m->amounts);
         sampled_limits_compare(&h->limits);
@@ -168,37 +153,26 @@ static int take_present_ask(void *host, void *message)
     return 0;
 }
 
-static int take_kill_rank(void *host, void *message)
+static int take_kill_rank(struct host *h, const Mprun__KillRank *m)
 {
-    const Mprun__KillRank *m = message;
-    ranks_kill_for_limit(&((struct host *)host)->ranks, rank_name_unpack(m->name), m->text);
+    ranks_kill_for_limit(&h->ranks, rank_name_unpack(m->name), m->text);
     return 0;
 }
 
-static int take_restart_rank(void *host, void *message)
+static int take_restart_rank(struct host *h, const Mprun__RestartRank *m)
 {
-    struct host *h = host;
-    const Mprun__RestartRank *m = message;
     return ranks_restart(&h->ranks, rank_name_unpack(m->name));
 }
 
-static int take_stacks_ask(void *host, void *message)
+static int take_stacks_ask(struct host *h, const Mprun__StacksAsk *m)
 {
-    struct host *h = host;
-    const Mprun__StacksAsk *m = message;
     stack_traces_ask(&h->traces, m->turn);
     return 0;
 }
 
-static int take_debug_daemon(void *host, void *message)
+static int take_debug_daemon(struct host *h, const Mprun__DebugDaemon *m)
 {
-    struct host *h = host;
-    return h->has_launch ? debug_daemon_start(&h->daemon, message) : -1;
-}
-
-static int take_errand(void *host, void *message)
-{
-    return errands_take(&((struct host *)host)->errands, message);
+    return h->has_launch ? debug_daemon_start(&h->daemon, m) : -1;
 }
 
 static void all_released(void *arg)
@@ -208,43 +182,49 @@ static void all_released(void *arg)
     loop_stop(h->with.loop);
 }
 
-static int take_release(void *host, const uint8_t *p, size_t n)
+static int take_release(struct host *h)
 {
-    struct host *h = host;
     fault_point("released");
     if (h->state == HOST_CLEANED || h->state < HOST_PREPARING)
         child_hosts_await_end(&h->tree.children, all_released, h);
     return 0;
 }
 
-static int take_pong(void *host, const uint8_t *p, size_t n)
+/* Takes a message of mprun; m: the type's message, unpacked. Returns -1 for a message that is not
+ * valid, or not now. */
+static int take_message(struct host *h, enum frame_type type, void *m)
 {
-    return heartbeat_answered(((struct host *)host)->tree.heartbeat, 0);
+    switch (type) {
+    case FRAME_PLACE:
+        return take_place(h, m);
+    case FRAME_WORLD_KILL:
+        return take_world_kill(h, m);
+    case FRAME_KILL:
+        return take_kill(h, m);
+    case FRAME_SIGNAL:
+        return take_signal(h, m);
+    case FRAME_WINDOW:
+        return take_window(h, m);
+    case FRAME_PRESENT_ASK:
+        return take_present_ask(h, m);
+    case FRAME_KILL_RANK:
+        return take_kill_rank(h, m);
+    case FRAME_RESTART_RANK:
+        return take_restart_rank(h, m);
+    case FRAME_STACKS_ASK:
+        return take_stacks_ask(h, m);
+    case FRAME_DEBUG_DAEMON:
+        return take_debug_daemon(h, m);
+    case FRAME_OUTPUT_CREDIT:
+        return take_output_credit(h, m);
+    case FRAME_OUTPUT_CLOSED:
+        return take_output_closed(h, m);
+    case FRAME_ERRAND:
+        return errands_take(&h->errands, m);
+    default:
+        return -1;
+    }
 }
-
-static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
-    [FRAME_PLACE] = {.message = &mprun__place__descriptor, .take = take_place},
-    [FRAME_PRELOAD_OFFER] = {.take_bytes = take_offer},
-    [FRAME_LAUNCH] = {.take_bytes = take_launch},
-    [FRAME_WORLD_KILL] = {.message = &mprun__world_kill__descriptor, .take = take_world_kill},
-    [FRAME_WORLD_END] = {.take_bytes = take_world_end},
-    [FRAME_KILL] = {.message = &mprun__kill__descriptor, .take = take_kill},
-    [FRAME_SIGNAL] = {.message = &mprun__signal__descriptor, .take = take_signal},
-    [FRAME_WINDOW] = {.message = &mprun__window__descriptor, .take = take_window},
-    [FRAME_PRESENT_ASK] = {.message = &mprun__present_ask__descriptor, .take = take_present_ask},
-    [FRAME_KILL_RANK] = {.message = &mprun__kill_rank__descriptor, .take = take_kill_rank},
-    [FRAME_RESTART_RANK] = {.message = &mprun__restart_rank__descriptor, .take = take_restart_rank},
-    [FRAME_STACKS_ASK] = {.message = &mprun__stacks_ask__descriptor, .take = take_stacks_ask},
-    [FRAME_DEBUG_DAEMON] = {.message = &mprun__debug_daemon__descriptor, .take = take_debug_daemon},
-    [FRAME_OUTPUT_CREDIT] = {.message = &mprun__output_credit__descriptor,
-                             .take = take_output_credit},
-    [FRAME_OUTPUT_CLOSED] = {.message = &mprun__output_closed__descriptor,
-                             .take = take_output_closed},
-    [FRAME_INPUT] = {.take_bytes = take_input},
-    [FRAME_ERRAND] = {.message = &mprun__errand__descriptor, .take = take_errand},
-    [FRAME_RELEASE] = {.take_bytes = take_release},
-    [FRAME_PONG] = {.take_bytes = take_pong},
-};
 
 static int take_frame(struct host *h, struct link *l, enum frame_type type, const uint8_t *p,
                       size_t n)
@@ -267,9 +247,25 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     case FRAME_PING:
         link_send_bytes(l, FRAME_PONG, NULL, 0);
         return 0;
+    case FRAME_PONG:
+        return heartbeat_answered(h->tree.heartbeat, 0);
+    case FRAME_PRELOAD_OFFER:
+        return take_offer(h, p, n);
+    case FRAME_LAUNCH:
+        return take_launch(h, p, n);
+    case FRAME_WORLD_END:
+        return take_world_end(h, p, n);
+    case FRAME_INPUT:
+        return take_input(h, p, n);
+    case FRAME_RELEASE:
+        return take_release(h);
     default:
-        return frame_handle(&handlers[type], h, p, n);
+        break;
     }
+    ProtobufCMessage *m = frame_unpack(type, p, n);
+    int rc = m ? take_message(h, type, m) : -1;
+    protobuf_c_message_free_unpacked(m, NULL);
+    return rc;
 }
 
 void launcher_messages_take(void *arg, struct link *l, enum frame_type type, const uint8_t *p,

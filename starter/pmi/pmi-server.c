@@ -147,12 +147,9 @@ static int take_output(void *server, const uint8_t *payload, size_t n)
 }
 
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
-    [FRAME_OUTPUT] = {.take_bytes = take_output},
-    [FRAME_PMI_READY] = {.message = &mprun__pmi_ready__descriptor, .take = take_ready},
-    [FRAME_PMI_FAILED] = {.message = &mprun__pmi_failed__descriptor, .take = take_failed},
-    [FRAME_PMI_CLIENT] = {.message = &mprun__pmi_client__descriptor, .take = take_client},
-    [FRAME_PMI_GONE] = {.message = &mprun__pmi_gone__descriptor, .take = take_gone},
-    [FRAME_COLLECT] = {.take_bytes = take_collect},
+    [FRAME_OUTPUT] = {.take_bytes = take_output}, [FRAME_PMI_READY] = {.take = take_ready},
+    [FRAME_PMI_FAILED] = {.take = take_failed},   [FRAME_PMI_CLIENT] = {.take = take_client},
+    [FRAME_PMI_GONE] = {.take = take_gone},       [FRAME_COLLECT] = {.take_bytes = take_collect},
 };
 
 static void not_understood(struct pmi_server *p, enum frame_type type)
@@ -179,7 +176,7 @@ static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t
     p->silent = 0;
     if (is_passed_up(type))
         uplink_send_bytes(p->services->up, type, payload, n);
-    else if (frame_handle(&handlers[type], p, payload, n) < 0)
+    else if (frame_handle(handlers, type, p, payload, n) < 0)
         not_understood(p, type);
 }
 

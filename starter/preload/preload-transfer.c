@@ -388,8 +388,8 @@ static int take_taken(void *child, void *message)
 }
 
 static const struct frame_handler handlers[FRAME_TYPE_COUNT] = {
-    [FRAME_PRELOAD_WANTED] = {.message = &mprun__preload_wanted__descriptor, .take = take_wanted},
-    [FRAME_PRELOAD_TAKEN] = {.message = &mprun__preload_taken__descriptor, .take = take_taken},
+    [FRAME_PRELOAD_WANTED] = {.take = take_wanted},
+    [FRAME_PRELOAD_TAKEN] = {.take = take_taken},
 };
 
 void preload_from_child(struct preload *pre, unsigned place, enum frame_type type, const uint8_t *p,
@@ -397,7 +397,7 @@ void preload_from_child(struct preload *pre, unsigned place, enum frame_type typ
 {
     if (pre->is_stopped || place >= pre->nbelow)
         return;
-    if (frame_handle(&handlers[type], &pre->below[place], p, n) < 0) {
+    if (frame_handle(handlers, type, &pre->below[place], p, n) < 0) {
         misunderstood(pre, type, "a host below");
         return;
     }

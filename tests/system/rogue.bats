@@ -17,7 +17,7 @@ setup() {
 
 # as wire/messages/frame.h has them
 frame_types() {
-    sed -n 's/^ *X(\([A-Z_]*\)).*/\1/p' "$MPRUN_SOURCE/wire/messages/frame.h"
+    sed -n 's/^ *[XB](\([A-Z_]*\).*/\1/p' "$MPRUN_SOURCE/wire/messages/frame.h"
 }
 
 # WHAT TYPE...: mprun ends with 125 and names the host

@@ -4,10 +4,18 @@
 #include <errno.h>
 
 #include "wire/little-endian.h"
+#include "wire/mprun.pb-c.h"
 
-#define TEXT(name) #name,
-static const char *const type_text[FRAME_TYPE_COUNT] = {"none", FRAME_TYPES(TEXT)};
+#define TEXT(name, ...) #name,
+static const char *const type_text[FRAME_TYPE_COUNT] = {"none", FRAME_TYPES(TEXT, TEXT)};
 #undef TEXT
+
+#define MESSAGE(name, message) [FRAME_##name] = &mprun__##message##__descriptor,
+#define NO_MESSAGE(name)
+static const ProtobufCMessageDescriptor *const messages[FRAME_TYPE_COUNT] = {
+    FRAME_TYPES(MESSAGE, NO_MESSAGE)};
+#undef NO_MESSAGE
+#undef MESSAGE
 
 const char *frame_type_text(unsigned type)
 {
@@ -85,11 +93,18 @@ int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *re
     return 0;
 }
 
-int frame_handle(const struct frame_handler *h, void *to, const uint8_t *p, size_t n)
+ProtobufCMessage *frame_unpack(enum frame_type type, const uint8_t *p, size_t n)
 {
+    return messages[type] ? protobuf_c_message_unpack(messages[type], NULL, n, p) : NULL;
+}
+
+int frame_handle(const struct frame_handler handlers[FRAME_TYPE_COUNT], enum frame_type type,
+                 void *to, const uint8_t *p, size_t n)
+{
+    const struct frame_handler *h = &handlers[type];
     if (h->take_bytes)
         return h->take_bytes(to, p, n);
-    ProtobufCMessage *m = h->take ? protobuf_c_message_unpack(h->message, NULL, n, p) : NULL;
+    ProtobufCMessage *m = h->take ? frame_unpack(type, p, n) : NULL;
     int rc = m ? h->take(to, m) : -1;
     protobuf_c_message_free_unpacked(m, NULL);
     return rc;

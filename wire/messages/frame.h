@@ -35,78 +35,79 @@ enum {
 };
 
 /* All types; their numbers count from 1. up: starter to mprun; down: mprun to starters; pmi:
- * between starter and mppmi; tool: over the control socket. The messages are in mprun.proto. */
-#define FRAME_TYPES(X)                                                                             \
-    X(HELLO)          /* up */                                                                     \
-    X(PLACE)          /* down */                                                                   \
-    X(DOOR)           /* up */                                                                     \
-    X(JOINED)         /* up */                                                                     \
-    X(LOST)           /* up */                                                                     \
-    X(LAUNCH)         /* down */                                                                   \
-    X(READY)          /* up */                                                                     \
-    X(CANNOT_RUN)     /* up */                                                                     \
-    X(STARTED)        /* up */                                                                     \
-    X(EXITED)         /* up */                                                                     \
-    X(ABORTED)        /* up, pmi */                                                                \
-    X(KILL)           /* down */                                                                   \
-    X(SIGNAL)         /* up and down, pmi */                                                       \
-    X(OUTPUT)         /* up, bulk, pmi; down for tools */                                          \
-    X(OUTPUT_CREDIT)  /* down; up for tools, pmi */                                                \
-    X(OUTPUT_CLOSED)  /* down */                                                                   \
-    X(INPUT)          /* down, bulk */                                                             \
-    X(INPUT_CREDIT)   /* up */                                                                     \
-    X(REPORT)         /* up */                                                                     \
-    X(CLEANED)        /* up */                                                                     \
-    X(RELEASE)        /* down */                                                                   \
-    X(PING)           /* both */                                                                   \
-    X(LOG)            /* up */                                                                     \
-    X(COLLECT)        /* up, pmi, tool */                                                          \
-    X(COLLECTED)      /* down, pmi */                                                              \
-    X(MODEX_REQUEST)  /* up and down, pmi, tool */                                                 \
-    X(MODEX_REPLY)    /* up and down, pmi, tool */                                                 \
-    X(PMI_INIT)       /* pmi */                                                                    \
-    X(PMI_WORLD)      /* down, pmi */                                                              \
-    X(PMI_READY)      /* pmi */                                                                    \
-    X(PMI_FAILED)     /* pmi */                                                                    \
-    X(PMI_CLIENT)     /* up, pmi */                                                                \
-    X(PMI_GONE)       /* pmi */                                                                    \
-    X(PMI_END)        /* pmi */                                                                    \
-    X(STATUS_REQUEST) /* tool */                                                                   \
-    X(STATUS_REPLY)   /* tool */                                                                   \
-    X(PRELOAD_OFFER)  /* down */                                                                   \
-    X(PRELOAD_WANTED) /* up */                                                                     \
-    X(PRELOAD_DATA)   /* down, preload header */                                                   \
-    X(PRELOAD_TAKEN)  /* up */                                                                     \
-    X(SILENT)         /* up */                                                                     \
-    X(WINDOW)         /* down */                                                                   \
-    X(PONG)           /* both */                                                                   \
-    X(ERRAND)         /* down */                                                                   \
-    X(ERRAND_NEWS)    /* up */                                                                     \
-    X(PRESENT_ASK)    /* down */                                                                   \
-    X(PRESENT)        /* up */                                                                     \
-    X(KILL_RANK)      /* down */                                                                   \
-    X(NAME_REQUEST)   /* up, pmi, tool */                                                          \
-    X(NAME_REPLY)     /* down, pmi, tool */                                                        \
-    X(SPAWN)          /* up, pmi */                                                                \
-    X(SPAWNED)        /* down, pmi */                                                              \
-    X(WORLD_KILL)     /* down */                                                                   \
-    X(WORLD_END)      /* down, pmi, tool */                                                        \
-    X(WORLD_REPORT)   /* up */                                                                     \
-    X(STACKS_ASK)     /* down */                                                                   \
-    X(STACKS)         /* up */                                                                     \
-    X(IDLE)           /* up */                                                                     \
-    X(DEBUG_DAEMON)   /* down */                                                                   \
-    X(RANK_TABLE)     /* up and down, pmi */                                                       \
-    X(HOSTS_USAGE)    /* up and down, pmi */                                                       \
-    X(OUTPUT_WANTED)  /* up, pmi */                                                                \
-    X(PMI_EVENT)      /* up and down, pmi */                                                       \
-    X(OVER_LIMIT)     /* up */                                                                     \
-    X(RESTART_RANK)   /* down */                                                                   \
-    X(INPUT_PUSH)     /* up, pmi */                                                                \
-    X(INPUT_PUSHED)   /* down, pmi */
+ * between starter and mppmi; tool: over the control socket. X: a type and its message in
+ * mprun.proto; B: a type that has no message. */
+#define FRAME_TYPES(X, B)                                                                          \
+    X(HELLO, hello)                   /* up */                                                     \
+    X(PLACE, place)                   /* down */                                                   \
+    X(DOOR, door)                     /* up */                                                     \
+    X(JOINED, joined)                 /* up */                                                     \
+    X(LOST, lost)                     /* up */                                                     \
+    X(LAUNCH, launch)                 /* down */                                                   \
+    X(READY, ready)                   /* up */                                                     \
+    X(CANNOT_RUN, cannot_run)         /* up */                                                     \
+    X(STARTED, started)               /* up */                                                     \
+    X(EXITED, exited)                 /* up */                                                     \
+    X(ABORTED, aborted)               /* up, pmi */                                                \
+    X(KILL, kill)                     /* down */                                                   \
+    X(SIGNAL, signal)                 /* up and down, pmi */                                       \
+    B(OUTPUT)                         /* up, bulk, pmi; down for tools */                          \
+    X(OUTPUT_CREDIT, output_credit)   /* down; up for tools, pmi */                                \
+    X(OUTPUT_CLOSED, output_closed)   /* down */                                                   \
+    B(INPUT)                          /* down, bulk */                                             \
+    X(INPUT_CREDIT, input_credit)     /* up */                                                     \
+    X(REPORT, report)                 /* up */                                                     \
+    X(CLEANED, cleaned)               /* up */                                                     \
+    X(RELEASE, release)               /* down */                                                   \
+    B(PING)                           /* both */                                                   \
+    X(LOG, log)                       /* up */                                                     \
+    X(COLLECT, collect)               /* up, pmi, tool */                                          \
+    X(COLLECTED, collected)           /* down, pmi */                                              \
+    X(MODEX_REQUEST, modex_request)   /* up and down, pmi, tool */                                 \
+    X(MODEX_REPLY, modex_reply)       /* up and down, pmi, tool */                                 \
+    X(PMI_INIT, pmi_init)             /* pmi */                                                    \
+    X(PMI_WORLD, pmi_world)           /* down, pmi */                                              \
+    X(PMI_READY, pmi_ready)           /* pmi */                                                    \
+    X(PMI_FAILED, pmi_failed)         /* pmi */                                                    \
+    X(PMI_CLIENT, pmi_client)         /* up, pmi */                                                \
+    X(PMI_GONE, pmi_gone)             /* pmi */                                                    \
+    X(PMI_END, pmi_end)               /* pmi */                                                    \
+    X(STATUS_REQUEST, status_request) /* tool */                                                   \
+    X(STATUS_REPLY, status_reply)     /* tool */                                                   \
+    X(PRELOAD_OFFER, preload_offer)   /* down */                                                   \
+    X(PRELOAD_WANTED, preload_wanted) /* up */                                                     \
+    B(PRELOAD_DATA)                   /* down, preload header */                                   \
+    X(PRELOAD_TAKEN, preload_taken)   /* up */                                                     \
+    X(SILENT, silent)                 /* up */                                                     \
+    X(WINDOW, window)                 /* down */                                                   \
+    B(PONG)                           /* both */                                                   \
+    X(ERRAND, errand)                 /* down */                                                   \
+    X(ERRAND_NEWS, errand_news)       /* up */                                                     \
+    X(PRESENT_ASK, present_ask)       /* down */                                                   \
+    X(PRESENT, present)               /* up */                                                     \
+    X(KILL_RANK, kill_rank)           /* down */                                                   \
+    X(NAME_REQUEST, name_request)     /* up, pmi, tool */                                          \
+    X(NAME_REPLY, name_reply)         /* down, pmi, tool */                                        \
+    X(SPAWN, spawn)                   /* up, pmi */                                                \
+    X(SPAWNED, spawned)               /* down, pmi */                                              \
+    X(WORLD_KILL, world_kill)         /* down */                                                   \
+    X(WORLD_END, world_end)           /* down, pmi, tool */                                        \
+    X(WORLD_REPORT, report)           /* up */                                                     \
+    X(STACKS_ASK, stacks_ask)         /* down */                                                   \
+    X(STACKS, stacks)                 /* up */                                                     \
+    X(IDLE, idle)                     /* up */                                                     \
+    X(DEBUG_DAEMON, debug_daemon)     /* down */                                                   \
+    X(RANK_TABLE, rank_table)         /* up and down, pmi */                                       \
+    X(HOSTS_USAGE, hosts_usage)       /* up and down, pmi */                                       \
+    B(OUTPUT_WANTED)                  /* up, pmi */                                                \
+    X(PMI_EVENT, pmi_event)           /* up and down, pmi */                                       \
+    X(OVER_LIMIT, over_limit)         /* up */                                                     \
+    X(RESTART_RANK, restart_rank)     /* down */                                                   \
+    X(INPUT_PUSH, input_push)         /* up, pmi */                                                \
+    X(INPUT_PUSHED, input_pushed)     /* down, pmi */
 
-#define FRAME_TYPE(name) FRAME_##name,
-enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE) FRAME_TYPE_COUNT };
+#define FRAME_TYPE(name, ...) FRAME_##name,
+enum frame_type { FRAME_NONE, FRAME_TYPES(FRAME_TYPE, FRAME_TYPE) FRAME_TYPE_COUNT };
 #undef FRAME_TYPE
 
 enum frame_flag { FRAME_MORE = 1 };
@@ -150,16 +151,20 @@ void preload_header_pack(const struct preload_header *h, uint8_t out[PRELOAD_HEA
 int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *ret,
                           struct error *err);
 
+/* Unpacks the message of a frame; the caller frees it. NULL: the type has no message, or the bytes
+ * are no such message. */
+ProtobufCMessage *frame_unpack(enum frame_type type, const uint8_t *p, size_t n);
+
 /* How to handle frames of one type; a receiver has an array of these, by frame type. */
 struct frame_handler {
-    /* The frame's message, and the function that takes it; frame_handle() frees the message after
-     * the call. take() returns -1 for a message that is not valid, or not now. */
-    const ProtobufCMessageDescriptor *message;
+    /* Takes the frame's message; frame_handle() frees it after the call. Returns -1 for a message
+     * that is not valid, or not now. */
     int (*take)(void *to, void *message);
-    /* In place of these: takes a frame that is no message, or is unpacked elsewhere. */
+    /* In place of take: takes a frame that is no message, or is unpacked elsewhere. */
     int (*take_bytes)(void *to, const uint8_t *p, size_t n);
 };
 
-/* Calls the handler's function and returns its result; -1: there is none, or the bytes are no such
+/* Calls the type's function and returns its result; -1: there is none, or the bytes are no such
  * message. */
-int frame_handle(const struct frame_handler *h, void *to, const uint8_t *p, size_t n);
+int frame_handle(const struct frame_handler handlers[FRAME_TYPE_COUNT], enum frame_type type,
+                 void *to, const uint8_t *p, size_t n);
