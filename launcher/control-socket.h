@@ -13,8 +13,8 @@ struct link;
 struct loop;
 
 struct control_events {
-    /* A tool has sent a frame; the answer goes over its link. False: it is not understood, and the
-     * tool is dropped. */
+    /* A tool has sent a frame; the callee answers over the tool's link. False: the frame is wrong,
+     * and control-socket.c drops the tool. */
     bool (*request)(void *arg, struct link *tool, enum frame_type type, const uint8_t *p, size_t n);
     /* This tool is gone; its link is about to be destroyed. */
     void (*gone)(void *arg, struct link *tool);
@@ -31,8 +31,8 @@ struct control_socket { /* control-socket.c alone changes it; all 0: it was not 
     struct link *clients[CONTROL_CLIENTS];
 };
 
-/* Opens "control" in the directory of the step's sockets. -1 with err; closed by its owner also
- * then. */
+/* Opens "control" in the directory of the step's sockets. 0, or -1 with err; call
+ * control_socket_close() in both cases. */
 int control_socket_open(struct control_socket *c, struct loop *loop, const char *directory,
                         const struct control_events *events, void *arg, struct error *err);
 void control_socket_close(struct control_socket *c);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job-names.h - links between the steps of a job: mpruns ask each other for what their ranks look
- * up, and connect their ranks
+/* job-names.h - links between the mpruns of a job, over which they look up names and connect ranks
  *
  * An mprun whose ranks use names finds those beside it by their control sockets: the steps that one
  * script runs at the same time. It tells them that it is there, and either side then passes lookups
- * to the other. A name goes with its step. What is not about names is passed on (job-worlds.h). */
+ * to the other. A name ends with its step. Frames that are not about names go to job-worlds.h. */
 #pragma once
 
 #include <stdbool.h>

@@ -25,8 +25,8 @@ struct worlds;
 /* Sends to the mprun of a step; 0: of all steps. */
 typedef void (*job_worlds_send_f)(void *arg, uint32_t step, enum frame_type type,
                                   const ProtobufCMessage *m);
-/* All steps have their parts in a collective: answers the hosts of this one with n bytes, or that
- * it comes to nothing (status is not 0). */
+/* Every step has sent its part of a collective. Answers the hosts of this step with n bytes, or
+ * with an error (status is not 0). */
 typedef void (*job_worlds_answer_f)(void *arg, const Mprun__Collect *m, int status,
                                     const uint8_t *data, size_t n);
 
@@ -39,8 +39,8 @@ struct job_worlds { /* private to job-worlds.c */
     void *answer_arg;
     struct other_world *others;
     uint32_t last_number, nothers;
-    struct meeting *meetings; /* collectives of which our part is there, */
-    struct early *early;      /* and parts of other steps in those of which it is not */
+    struct meeting *meetings; /* collectives of which this step has sent its part, */
+    struct early *early;      /* and other steps' parts of collectives that lack ours */
     size_t bytes;             /* of these parts */
 };
 
@@ -56,13 +56,13 @@ const char *job_worlds_nspace(const struct job_worlds *j, uint32_t world);
 /* Describes the world of this step with this namespace: a PmiWorld of *ret_n bytes, which the
  * caller frees. From then on all steps are told when it has ended. NULL: there is none. */
 uint8_t *job_worlds_describe(struct job_worlds *j, const char *nspace, size_t *ret_n);
-/* Another step has answered so. A description that cannot be is no answer. */
+/* Take another step's answer to a lookup of nspace. Ignores an invalid description. */
 void job_worlds_learn(struct job_worlds *j, uint32_t step, const char *nspace,
                       ProtobufCBinaryData description);
 /* COLLECT, MODEX_REQUEST, MODEX_REPLY and WORLD_END of another step. False: not understood. */
 bool job_worlds_frame(struct job_worlds *j, uint32_t step, enum frame_type type, const uint8_t *p,
                       size_t n);
-/* Returns whether a world of it was known that has not ended. */
+/* A step is gone. Returns whether a world of it was known here and had not ended. */
 bool job_worlds_step_gone(struct job_worlds *j, uint32_t step);
 
 /* ---- in this step ---------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* name-service.h - the names that ranks of a step publish, and the lookups that wait for some
  *
- * mprun keeps them, so that every host's ranks find the same. What is not there is looked up in the
- * other steps of the job. */
+ * mprun keeps them, so that ranks of all hosts find the same names. It asks the job's other steps
+ * for names that it does not have. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,7 +22,8 @@ typedef void (*name_reply_f)(void *host, const Mprun__NameReply *m);
 struct name_steps {
     /* Ranks of this step publish: the lookups of other steps are to come here. */
     void (*join)(void *arg);
-    /* Asks them, under this number; returns how many will answer. */
+    /* Asks the other steps; `number` identifies their answers. Returns how many steps will
+     * answer. */
     size_t (*ask)(void *arg, uint64_t number, const Mprun__NameRequest *m);
     void (*forget)(void *arg, uint64_t number);
     /* Answers a step that has asked. */
@@ -49,9 +50,9 @@ void name_service_init(struct name_service *s, struct loop *loop, const struct w
                        name_reply_f reply);
 void name_service_free(struct name_service *s);
 
-/* NAME_REQUEST of a rank of this host, which is any pointer. -1: a message that cannot be. */
+/* NAME_REQUEST of a rank of this host, which is any pointer. -1: an invalid message. */
 int name_service_request(struct name_service *s, void *from, const Mprun__NameRequest *m);
-/* From now on others are asked. */
+/* From now on asks the other steps, too. */
 void name_service_set_steps(struct name_service *s, const struct name_steps *steps, void *arg);
 /* NAME_REQUEST of another step: NAME_LOOKUP and NAME_FORGET. -1: a message that cannot be. */
 int name_service_step_request(struct name_service *s, void *from, const Mprun__NameRequest *m);

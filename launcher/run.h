@@ -62,13 +62,13 @@ struct step_signals {
     int last_ending;          /* the last of these, */
     double last_ending_time;  /* and when it came */
     double manager_signal[2]; /* when USR1, USR2 came from the manager */
-    bool held_by_tool;        /* step_suspend(), and nobody has continued the ranks since */
+    bool held_by_tool;        /* step_suspend(), and the ranks have not been continued since */
 };
 
 /* step-timeout.c: how long the step may run */
 struct step_timeout {
     struct loop_timer timer;
-    double end;   /* loop_now() when that is over */
+    double end;   /* loop_now() when the time is over */
     double left;  /* seconds, while the clock stands still; 0: there is no limit */
     bool is_over; /* the step ends when what is known of it has been said */
 };
@@ -133,10 +133,10 @@ void run_free(struct run *r); /* what it holds, not itself */
 void step_turn(void *arg); /* of the step machine; arg is the run */
 void step_begin(struct run *r);
 void step_timeout_begin(struct run *r);
-/* The time may be over, and answers may have come: ends the step when nothing more is awaited. */
+/* After an answer: ends the step if its time is over and it awaits no other answer. */
 void step_timeout_settle(struct run *r);
-/* The clock of --timeout stops while the ranks are suspended, and goes on with what was left. Doing
- * so again does nothing. */
+/* Stop the clock of --timeout while the ranks are suspended, and let it go on with the time that
+ * was left. A repeated call does nothing. */
 void step_pause_timeout(struct run *r);
 void step_resume_timeout(struct run *r);
 const char *step_state_text(enum step_state s);
@@ -144,8 +144,8 @@ const char *step_state_text(enum step_state s);
 extern const struct link_events host_link_events;       /* starter-messages.c; arg is the host */
 extern const struct control_events step_control_events; /* control-requests.c; arg is the run */
 
-/* For a tool: suspend all ranks, or let them go on; mprun itself is not stopped. NULL, also where
- * they are so already; or why it cannot be done now. */
+/* For a tool: suspend all ranks, or continue them; mprun itself goes on. Returns NULL, also if
+ * nothing was to do; or the reason why it cannot be done now. */
 const char *step_suspend(struct run *r);
 const char *step_resume(struct run *r);
 bool step_is_suspended(const struct run *r); /* by a tool or the manager */
@@ -162,6 +162,6 @@ int step_open_streams(struct run *r, struct error *err);
 void step_close_streams(struct run *r);
 /* INPUT_PUSH. -1: a message that cannot be. */
 int step_take_push(struct run *r, struct host *from, const Mprun__InputPush *m);
-/* The step is to end whether its output is read or not: from `grace` seconds on, drops what nobody
- * takes for UNREAD_SECONDS, with a warning. */
+/* The step is to end even if its output has no reader: from `grace` seconds on, drops output that
+ * no reader takes for UNREAD_SECONDS, with a warning. */
 void step_drop_unread_output(struct run *r, double grace);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-plan.h - what is to be run, where, and how hosts are reached
+/* step-plan.h - the plan of a step: what runs where, and how mprun reaches the hosts
  *
  * main() makes it from the command line before anything is started. Nothing changes it afterwards:
- * everybody else has a const pointer. */
+ * all other files have a const pointer. */
 #pragma once
 
 #include <stdbool.h>
@@ -57,7 +57,7 @@ void step_plan_free(struct step_plan *p); /* what it holds, not itself */
 /* How ranks with these options are placed on hosts. -1 with err: no machine has such parts. */
 int step_plan_options(const struct step_plan *p, const struct placement_options *place,
                       struct plan_options *ret, struct error *err);
-/* What a host is told of how ranks with these options are dealt to its cores. */
+/* Returns the request by which a host deals ranks with these options to its cores. */
 struct binding_request step_plan_binding(const struct placement_options *place);
 /* The size of the universe that a world of so many ranks is told: the slots of the step's hosts, as
  * far as --universe counts them. 0: any number, where --oversubscribe allows more than these. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-record.h - what hosts and ranks of the step have said of themselves so far
+/* step-record.h - the facts that hosts have sent about themselves and their ranks so far
  *
  * Messages of starters fill it; reports, status and failures read it. Hosts are counted among those
  * that have ranks, as on the wire. */
@@ -72,7 +72,7 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
 void step_record_report(struct step_record *r, uint32_t host, const Mprun__Report *m);
 /* The same for some ranks of the host alone. */
 void step_record_rank_reports(struct step_record *r, uint32_t host, const Mprun__Report *m);
-/* The host has got so far now; the first time counts. */
+/* Note that the host has reached this phase now; only the first call counts. */
 void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase phase);
 
 /* ---- ranks ----------------------------------------------------------------------------------- */

@@ -26,10 +26,10 @@ extern const struct cmdline option_defaults;
 
 extern const char *const help_subjects[]; /* from HELP_PROGRAMS on; NULL-terminated */
 
-/* A string of the line's own for what no word of argv is. Takes text. */
+/* Hand text, which is malloc'ed, to c, which frees it. Returns text. */
 const char *cmdline_keep(struct cmdline *c, char *text);
 
-/* Calls take with each part of the list, which it may change, until one is refused: 0, or -1. */
+/* Calls take with each part of the list, which it may change, until take fails. 0, or -1. */
 int cmdline_each_item(const char *list, const char *separator,
                       int (*take)(void *arg, char *item, struct error *err), void *arg,
                       struct error *err);
@@ -44,7 +44,8 @@ int cmdline_each_word(const char *value, const char *const words[],
                       int (*take)(struct cmdline *c, int word, struct error *err),
                       struct cmdline *c, struct error *err);
 
-/* value[0..len) as a number of ranks or cores into *count, where another one (not 0) is refused. */
+/* Parse value[0..len) as a number into *count. -1 with err, also if *count has another one (not
+ * 0). */
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err);
 
 /* --limit: "mem=30G,cput=100h". */
@@ -94,7 +95,7 @@ int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int
                             struct error *err);
 /* Is argv[at] no program, but the "run" of "flux run"? */
 bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at);
-/* Does an option of another launcher ask for what is so without it? */
+/* Does this option of another launcher ask for what mprun does anyway? */
 bool cmdline_is_needless(const struct option_def *def);
 /* Is argv[at] a variable "NAME=VALUE" before the program, as mpirun_rsh has it? */
 bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at);
@@ -104,15 +105,15 @@ int cmdline_settle_cpus(struct cmdline *c, struct error *err);
 int cmdline_settle_sets(struct cmdline *c, struct error *err);
 /* Where a line of srun has no number of tasks: that of its GPUs. 0, or -1 with err. */
 int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err);
-/* Otherwise that of the job. */
+/* Where it has no GPUs either: the number of tasks of the job. */
 int cmdline_take_slurm_ranks(struct cmdline *c, const char *value, struct error *err);
-/* And without any, also in the environment: one on each node. 0, or -1 with err. */
+/* Where the environment has none either: one task on each node. 0, or -1 with err. */
 int cmdline_take_srun_ranks(struct cmdline *c, struct error *err);
 /* Where a line of flux has no number of tasks: one, or one on each node. 0, or -1 with err. */
 int cmdline_take_flux_ranks(struct cmdline *c, struct error *err);
 /* The word of a part of a host, as --map-by and --bind-to have it. */
 const char *cmdline_level_word(enum level level);
-/* As if the line had this option, in mprun's own dialect. Copies value (NULL: a switch). */
+/* Apply an option of mprun's own dialect as if the line had it. Copies value (NULL: a switch). */
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
 /* Has the line this option of c->own_options, by whatever name? */
 bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
@@ -121,14 +122,14 @@ int environment_apply(struct cmdline *c, char *const env[], struct error *err);
 /* The words of a file whose lines are parts of a command line, ":" between them; both are c's. */
 int program_file_words(struct cmdline *c, const char *path, int *ret_argc, char *const **ret_argv,
                        struct error *err);
-/* Replace the one program, a file as srun's --multi-prog has it, by the programs that it names. */
+/* The one program is a file of srun's --multi-prog: replace it by the programs in the file. */
 int multi_prog_apply(struct cmdline *c, struct error *err);
 
 /* Does a setting "NAME=VALUE" of an MCA parameter steer Open MPI's launcher? */
 bool mca_is_launchers(const char *setting);
-/* The option that does what it says; NULL: there is none. */
+/* mprun's option for this setting; NULL: there is none. */
 const char *mca_option(const char *setting);
-/* Do what it says, or note that it has no effect. */
+/* Apply what the setting says, or note that it has no effect. */
 int mca_apply_to_launcher(struct cmdline *c, const char *setting, struct error *err);
 
 option_fn cmdline_apply_np, cmdline_apply_wdir, cmdline_apply_env, cmdline_apply_host,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmdline.h - mprun's command line: what was asked for, before anything is looked at
+/* cmdline.h - mprun's command line: the user's words, as they were parsed
  *
- * Parsing has no side effects and looks at nothing but the words, and files of programs. One table
- * (option-table.c) gives parsing, --help, and what tests hold the manual page to. */
+ * Parsing has no side effects and reads only the words and the files of programs. One table
+ * (option-table.c) gives parsing and --help; tests compare the manual page with it. */
 #pragma once
 
 #include <stddef.h>
@@ -41,7 +41,7 @@ struct cmdline_app {
     size_t first_list, nlists; /* of hosts.lists: those of this program, where it has own ones */
     struct placement_options *place; /* its own; NULL: the step's */
     struct limits *limits;           /* of each of its ranks; NULL: the step's */
-    bool only; /* of mprun's own environment ranks get what is kept by name, and the manager's */
+    bool only; /* of mprun's environment ranks get only what env names, and the manager's */
 };
 
 /* The user asks for help, and about this. */
@@ -87,10 +87,10 @@ struct cmdline {
     const char *program_file;    /* --app, while the line is parsed; else NULL */
     bool multi_prog;             /* the program was a file of programs */
     struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
-    char **texts;                /* what env points to beside argv; ntexts of them */
+    char **texts; /* malloc'ed strings that env points to, beside argv; ntexts of them */
     size_t ntexts;
     uint32_t nranks;                     /* of all apps; 0: one per slot */
-    struct placement_options place;      /* of programs that say nothing themselves, */
+    struct placement_options place;      /* of programs without placement options of their own, */
     struct placement_options file_place; /* but for GPUs: a line's are its first program's, those
                                             beside --app every program's of the file */
     bool own_hosts;                      /* programs behind the first name hosts: apps[].hosts */
@@ -126,10 +126,10 @@ struct cmdline {
 
     struct report_options report;
     bool dry_run, explain, verbose, quiet;
-    bool json;                 /* of these the first two, for programs */
-    bool show_plan;            /* print where ranks run, and run them */
-    char *for_job;             /* options that tell a manager something: "'-p', '-A'"; NULL: none */
-    char *no_effect;           /* and others without effect */
+    bool json;       /* --dry-run and --explain print JSON */
+    bool show_plan;  /* print where ranks run, and run them */
+    char *for_job;   /* options that only a manager could obey: "'-p', '-A'"; NULL: none */
+    char *no_effect; /* other options without effect; NULL: none */
     struct resource_sets sets; /* until they are applied as ranks and cores */
     struct { /* aprun's CPUs of a rank, and how many of them a core has; 0: not said */
         uint32_t depth, per_core;
@@ -138,10 +138,10 @@ struct cmdline {
         uint32_t number, per_host, per_task, tasks;
         uint32_t cpus; /* of each, which its tasks get */
     } gpus;
-    bool self_test;       /* there is no program */
-    const char *env_diff; /* a host; nor is there one; else NULL */
+    bool self_test;       /* --self-test: there is no program */
+    const char *env_diff; /* --env-diff: a host, and there is no program; else NULL */
     bool translate;       /* print the line in mprun's own words */
-    /* asked for: nothing else counts, and there may be no program */
+    /* with help or version the rest of the line does not count, and there may be no program */
     enum help_subject help;
     bool version;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dialect.h - the launcher in whose words a command line is written
+/* dialect.h - the launcher whose options a command line uses
  *
- * mprun's own dialect has no word with two meanings. In the dialect of another launcher its words
- * have that launcher's meaning, and mprun's others still theirs. */
+ * Each option of mprun's own dialect has one meaning. In another launcher's dialect that launcher's
+ * options have its meaning; mprun's other options keep theirs. */
 #pragma once
 
 #include <stdbool.h>

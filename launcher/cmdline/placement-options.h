@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* placement-options.h - what the command line says of hosts and cores: where ranks are to run */
+/* placement-options.h - options of the command line that say on which hosts and cores ranks run */
 #pragma once
 
 #include <stdbool.h>
@@ -20,18 +20,18 @@ enum rank_by {
 };
 
 struct placement_options {
-    uint32_t per_host;     /* 0: no bound */
-    uint32_t universe;     /* ranks that the step is to have room for; 0: not said */
-    uint32_t turn;         /* so many ranks to each host in turn; 0: hosts are filled */
-    bool even;             /* instead: as many to each, with numbers host after host */
-    bool packs;            /* srun's word for hosts that are filled, which are even without it */
-    bool in_sequence;      /* ranks go to the hosts one by one, as these are named */
-    bool is_arbitrary;     /* srun's word for that; its variable may name the file of hosts */
+    uint32_t per_host; /* 0: no bound */
+    uint32_t universe; /* ranks that the step is to have room for; 0: not said */
+    uint32_t turn;     /* number of ranks that each host gets in turn; 0: fill host after host */
+    bool even;         /* instead: as many ranks to each host; numbered host after host */
+    bool packs;        /* srun's word to fill hosts; without it srun spreads ranks evenly */
+    bool in_sequence;  /* ranks go to the hosts one by one, as these are named */
+    bool is_arbitrary; /* srun's word for in_sequence; its variable may name the file of hosts */
     const char *rank_file; /* says the host and the cores of each rank; NULL: none */
     bool needs_rank_file;  /* --map-by rankfile: one has to be named */
     bool by_core;          /* --map-by core */
     bool one_thread;       /* a core counts as one CPU: bind.by_threads has no effect */
-    bool span;             /* the parts of all hosts are dealt to as those of one */
+    bool span;             /* deal ranks to the parts of all hosts as if these were one host */
     enum rank_by rank_by;
     uint32_t nodes_min, nodes_max; /* hosts to use; 0: as many as the ranks need */
     uint32_t first_host;           /* hosts of the job before this one are not used */
@@ -53,7 +53,7 @@ struct placement_options {
 int placement_map_by(struct placement_options *p, const char *value, struct error *err);
 int placement_bind_to(struct binding_request *b, const char *value, struct error *err);
 
-/* Set what the launcher of a dialect does by default, and mprun does not.
+/* Set in b the defaults of the dialect's launcher that differ from mprun's.
  *
  * Open MPI's mpirun binds to what it maps by. Where the line has neither, up to two ranks are bound
  * to cores, and more to NUMA nodes, to which they are dealt. It numbers ranks as they are dealt,

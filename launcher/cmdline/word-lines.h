@@ -10,7 +10,7 @@
  * -1 with err, which names the file and the line. */
 int word_lines_read(const char *path, int (*take)(void *arg, char **words, struct error *err),
                     void *arg, struct error *err);
-/* The same, but what is wrong with a line is told to `wrong`, and the others are read. */
+/* The same, but calls `wrong` for each bad line, and reads the others. */
 int word_lines_check(const char *path, int (*take)(void *arg, char **words, struct error *err),
                      void (*wrong)(void *arg, const struct error *why), void *arg,
                      struct error *err);

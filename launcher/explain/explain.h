@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* explain.h - --dry-run and --explain: what was found, what would be done, and why
+/* explain.h - prints --dry-run and --explain: what mprun found, what it would do, and why
  *
- * The record of the step says it in both cases. With --explain hosts have filled it as in a start
- * that ends before the programs' first instructions; with --dry-run foresee() has, and the hosts
- * have said nothing. */
+ * Both print the record of the step. With --explain the hosts have filled it, in a start that ends
+ * before the programs' first instructions; with --dry-run foresee() has filled it alone. */
 #pragma once
 
 #include "launcher/hosts/host-table.h"

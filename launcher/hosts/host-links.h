@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-links.h - the tree of hosts: through whom each is reached, and what is sent to hosts */
+/* host-links.h - the tree of hosts: by which link mprun reaches each, and how it sends */
 #pragma once
 
 #include "launcher/hosts/host-table.h"
@@ -11,7 +11,7 @@
 struct host *host_above(const struct host *h); /* in the tree; NULL: mprun itself */
 /* The nearest host above, or h itself, that has a link of its own; NULL: h cannot be reached. */
 struct host *host_top(struct host *h);
-/* Has it joined, or has one above it joined, a host that `which` is true of? */
+/* Is `which` true of any host above h through which h is linked? */
 bool host_is_behind(const struct host *h, host_question which, const void *arg);
 /* The host that a frame on top's link is from; NULL: it has no such host below. */
 struct host *host_sender(struct host *top, uint32_t launch_index);
@@ -20,18 +20,18 @@ struct host *host_sender(struct host *top, uint32_t launch_index);
 
 /* The host has a link of its own from now on; it takes l. */
 void host_set_link(struct host *h, struct link *l);
-/* Its own link has ended; the caller destroys it. False: it was only the first one of a host that
- * is reached through another. */
+/* l, a link of the host, has ended; the caller destroys it. False: it was h->first, and mprun still
+ * reaches the host through the host above. */
 bool host_drop_link(struct host *h, struct link *l);
 /* A frame of this host has come by that link. */
 void host_received(struct host *h, struct link *l);
-/* A host that gets no answer of the host above has connected to mprun itself: it takes l, and is
- * told there that the step ends, as host_table says. False: it is not cut off, l is not taken. */
+/* A host that gets no answer from the host above has connected to mprun itself. Takes l and tells
+ * the host if the step is ending. False: the host is not cut off; l stays the caller's. */
 bool host_take_side_link(struct host *h, struct link *l);
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* All of these drop what they are to send to a host that cannot be reached. */
+/* All of these drop frames to hosts that mprun cannot reach. */
 bool host_is_reachable(const struct host *h); /* by its own link, or through a host above it */
 /* Send to this host's starter. False: it cannot be reached. */
 bool host_send(struct host *h, enum frame_type type, const ProtobufCMessage *m);
@@ -41,7 +41,7 @@ void host_send_bulk(struct host *h, enum frame_type type, const struct bulk_head
 void host_send_down(struct host *top, enum frame_type type, const void *p, size_t n);
 void hosts_broadcast(struct host_table *t, enum frame_type type, const ProtobufCMessage *m);
 void hosts_broadcast_bytes(struct host_table *t, enum frame_type type, const void *p, size_t n);
-/* A signal to the ranks of all hosts. from_manager: not to ranks that have it from the manager. */
+/* A signal to the ranks of all hosts. from_manager: not to ranks that get it from the manager. */
 void hosts_signal(struct host_table *t, int signo, bool from_manager);
 /* All hosts are to end their ranks: TERM, and KILL after `grace` seconds. why: for their logs. */
 void hosts_end_ranks(struct host_table *t, double grace, const char *why);
@@ -52,15 +52,15 @@ void hosts_flush(struct host_table *t);
 
 /* HELLO has come: tells the host its place, or lets it wait until the host above is ready. */
 void host_place(struct host *h);
-/* DOOR and JOINED of a host. -1: not now. */
+/* Take DOOR and JOINED of a host. -1: the host may not send it now. */
 int host_place_door(struct host *h, const Mprun__Door *m);
 int host_place_joined(struct host *h, const Mprun__Joined *m);
-/* After each frame: close the link that is not needed any more. */
+/* After each frame: closes h->first once the host no longer needs it. */
 void host_place_leave_first(struct host *h);
 /* Are last words of this host, or of one below it, still to come? */
 bool host_place_is_awaited(struct host *h);
 
-/* ---- silent-hosts.c: starters that say nothing although their links stand -------------------- */
+/* ---- silent-hosts.c: starters that send nothing over open links ------------------------------ */
 
 /* Begins to watch, unless --heartbeat is 0. */
 void hosts_watch(struct host_table *t, struct loop *loop);

@@ -30,7 +30,7 @@ enum agent_state {
     AGENT_STATE_COUNT,
 };
 
-/* has its starter fallen silent, or answered again, and has this been said? */
+/* Has the host's starter fallen silent or answered again, and has mprun told the user? */
 enum silence { HEARD, SILENT_UNSAID, SILENT, BACK_UNSAID };
 
 struct host {
@@ -41,18 +41,18 @@ struct host {
     const struct rank_set *ranks; /* the plan's: of world 0 */
     enum agent_state state;
     bool failed;    /* its starter has died, or never came */
-    bool cancelled; /* mprun has cancelled its start: what comes of that is no failure */
+    bool cancelled; /* mprun has cancelled its start: errors of that start are no failures */
 
     /* links: host-links.c */
     struct link *link;       /* its own; NULL: it is reached through the host above it */
     struct link *first;      /* its own, when it has another way, until all of it is read */
-    struct link *frame_link; /* by which the present frame came */
-    bool left_first;         /* it has said its last word on `first` */
+    struct link *frame_link; /* link of the frame that is being handled */
+    bool left_first;         /* it sends nothing more on `first` */
     bool below;              /* it has joined the host above, and ends with it */
     bool lost;               /* nothing can be sent to it, or to those below it */
     char *door;              /* addresses where the hosts below it connect; NULL: not known */
     struct link *side;       /* its own, while it gets no answer of the host above; else NULL */
-    bool told;               /* on that link, that the step ends: it goes without further words */
+    bool told;               /* over `side`, that the step ends: it then exits without a message */
 
     /* silent-hosts.c */
     enum silence silence;
@@ -79,18 +79,18 @@ void host_table_destroy(struct host_table *t); /* NULL is fine; the links are cl
 
 void host_table_close_links(struct host_table *t);
 
-/* Every change of a host's state. The record learns when it was. */
+/* Changes a host's state; nothing else does. Notes the time in the record. */
 void host_enter(struct host *h, enum agent_state state);
-/* How many of the step's hosts have not got to this state. */
+/* Number of the step's hosts that have not reached this state. */
 size_t hosts_before(const struct host_table *t, enum agent_state state);
 size_t hosts_with_links(const struct host_table *t); /* of their own */
 
 void host_close_link(struct host *h); /* its own, if it has one */
 void host_mark_failed(struct host *h);
 void host_mark_cancelled(struct host *h);
-/* Nothing can be sent to it any more, nor to the hosts below it. */
+/* From now on mprun can reach neither this host nor the hosts below it. */
 void host_mark_lost(struct host *h);
-/* Its start came to nothing: it waits for another one. */
+/* The start of this host has failed: the host waits for another start. */
 void host_forget_start(struct host *h);
 
 /* The host that has this rank; NULL: none has. */

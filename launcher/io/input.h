@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* input.h - mprun's stdin to the ranks that are to have it, and no byte more than they read
+/* input.h - passes mprun's stdin to the ranks that get it, and takes no byte more than they read
  *
  * Data that the ranks did not read stays for processes that share the descriptor, as in
  * `while read x; do mprun ./a.out; done < list`:
@@ -28,8 +28,8 @@ struct input;
 struct loop;
 
 struct input_events {
-    /* Send FRAME_INPUT (n is at most BULK_DATA_MAX; 0 at the end) to the rank's host. Only for
-     * ranks for which input_credit() was called, so that the rank is known there. */
+    /* Send FRAME_INPUT (n is at most BULK_DATA_MAX; 0 at the end) to the rank's host. Called only
+     * for ranks that have given credit (input_credit()), because their hosts know them. */
     void (*send)(void *arg, struct rank_name name, const void *data, size_t n);
     /* The source cannot be read; the ranks have been sent their end. May be NULL. */
     void (*failed)(void *arg, const struct error *why);
@@ -46,8 +46,8 @@ struct input *input_create(struct loop *loop, int fd, const struct rank_name *ta
 /* Does input_finish() first where it was not called. NULL is fine. */
 void input_destroy(struct input *in);
 
-/* INPUT_CREDIT of a rank; also to be called with closed set for a target that ended without a
- * credit. Names that are no targets are ignored. */
+/* Take INPUT_CREDIT of a rank. Call it with closed set for a target that ended without giving
+ * credit. Ignores ranks that are no targets. */
 void input_credit(struct input *in, struct rank_name name, uint64_t consumed, uint64_t limit,
                   int closed);
 /* SIGCONT arrived: mprun may be in the foreground now. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* last-lines.h - the last lines of each rank, in bounds, for the rank that turns out to have failed
- * first
+/* last-lines.h - keeps the last lines of each rank, to show those of the rank that failed first
  *
- * At most LAST_LINES of a rank, and LAST_LINES_BYTES; less of each where there are many ranks. */
+ * Keeps at most LAST_LINES lines and LAST_LINES_BYTES bytes of a rank; fewer where there are many
+ * ranks. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* line-merge.h - lines that many ranks write alike become one line of a set of ranks
+/* line-merge.h - merges equal lines of several ranks into one line that names the ranks
  *
  * A line waits for the same line of other ranks until all ranks of its world have written it, at
  * most MERGE_WAIT_SECONDS (launcher/tunables.h), and as long as there is room. Lines come out in
@@ -18,7 +18,7 @@ struct line_merge_events {
     /* The line, of which text is valid during the call, was written by these ranks: "0-3,7"; in
      * another world "1.0-3,7". */
     void (*merged)(void *arg, const struct output_line *line, const char *ranks);
-    /* All that is due was given; called after a wait. */
+    /* After a wait: `merged` has been called for all lines that were due. */
     void (*settled)(void *arg);
 };
 

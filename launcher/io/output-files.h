@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-files.h - files on mprun's host that ranks' output goes to
+/* output-files.h - writes ranks' output to files on mprun's host
  *
  * Their names are patterns (output-pattern.h). Ranks whose patterns give the same name share the
  * file. Directories are made. A file is made anew, unless it is to be appended to. */
@@ -17,7 +17,7 @@ struct output_files;
 struct output_files_options {
     const char *patterns[2]; /* of stdout and stderr; NULL: that one goes to no file */
     bool append;
-    bool copy; /* what goes to a file goes where it would go without it, too */
+    bool copy; /* output that goes to a file also goes to mprun's stdout or stderr */
 };
 
 /* names outlives it. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-lines.h - what ranks write, put together to lines
+/* output-lines.h - splits the output of ranks into lines
  *
  * A line that is longer than OUTPUT_LINE_MAX comes in pieces, which never cut a character of UTF-8.
- * At the end of a stream what it has begun is a line, too. */
+ * At the end of a stream its unfinished line counts as a line. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,5 +33,5 @@ void lines_destroy(struct output_lines *t); /* unfinished lines are lost. NULL i
 /* A rank has written n bytes to a stream; n 0: the stream has ended. Calls `take` for each line. */
 void lines_put(struct output_lines *t, uint32_t host, const struct bulk_header *h, const uint8_t *p,
                size_t n);
-/* A stream that was not ended. False: there is none. */
+/* Finds a stream that has not ended. False: all have. */
 bool lines_find_open(const struct output_lines *t, uint32_t *ret_host, struct bulk_header *ret);

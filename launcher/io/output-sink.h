@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-sink.h - one place that output goes to: a descriptor, and what it has not taken yet
+/* output-sink.h - a descriptor for output, and the queue of bytes that it has not taken yet
  *
  * Never waits and never changes a description that mprun shares with others: a terminal or pipe is
  * opened once more for non-blocking writes, a socket is written with MSG_DONTWAIT, a file is
@@ -33,14 +33,14 @@ struct output_sink {
     enum sink_way way;   /* but for WAY_DIRECT the descriptor can be full */
     bool dead;           /* nothing can be written any more */
     bool at_line_start;  /* as far as it is known */
-    uint64_t written;    /* bytes that readers have taken, or will never take */
+    uint64_t written;    /* bytes that were written to the descriptor or dropped */
     struct buffer queue; /* what the descriptor has not taken yet */
 
     /* private to output-sink.c */
     struct sink_events events;
     void *arg;
     int fd;  /* the one to write to */
-    int own; /* the same when it is ours to close, else -1 */
+    int own; /* fd where sink_close() has to close it, else -1 */
     bool grown;
     bool is_pipe;          /* with WAY_OWN */
     struct loop_io *watch; /* NULL with WAY_DIRECT */
@@ -51,13 +51,13 @@ void sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
                const struct sink_events *events, void *arg);
 void sink_close(struct output_sink *s); /* what is queued is lost. Zero is fine */
 
-/* Write n bytes behind those that came before. A dead sink forgets them. */
+/* Write or queue n bytes. A dead sink drops them. */
 void sink_put(struct output_sink *s, const uint8_t *p, size_t n);
 /* Whole lines may be appended here instead, followed by sink_flush(). NULL: the sink is dead. */
 struct buffer *sink_queue(struct output_sink *s);
 void sink_flush(struct output_sink *s);
-/* Move up to n bytes from the descriptor `from` into a pipe, past the queue. Returns how many; 0:
- * nothing has come yet; -1: not now, or not here: read them and sink_put() them. */
+/* Move up to n bytes from the descriptor `from` into a pipe, without queueing them. Returns the
+ * number; 0: `from` has none yet; -1: impossible, or not now: read and sink_put() them. */
 ssize_t sink_move(struct output_sink *s, int from, size_t n);
 
 /* Drop what waits, and all that comes later. Returns the bytes dropped; does not call `failed`. */

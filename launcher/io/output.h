@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output.h - what ranks write, onto mprun's stdout and stderr
+/* output.h - writes ranks' output to mprun's stdout and stderr
  *
- * Never waits and never changes descriptors that mprun shares with others (output-sink.h). What a
- * reader does not take is queued; the queue is bounded because credit for a frame is returned
- * (consumed) only when its bytes were written. When stdout and stderr are the same terminal, pipe
- * or socket they share one queue, and the order of arrival is kept.
+ * Never waits and never changes descriptors that mprun shares with others (output-sink.h). Bytes
+ * that a reader does not take wait in a queue. The queue is bounded because hosts get credit for a
+ * frame (consumed) only when its bytes were written. When stdout and stderr are the same terminal,
+ * pipe or socket they share one queue, and the order of arrival is kept.
  *
  * What goes to files (output-files.h) is written at once.
  *
@@ -65,19 +65,19 @@ void output_message(struct output *o, const char *text, size_t n);
  * written to either stream or another line is shown. NULL: removes it. A terminal that takes
  * nothing now keeps what it shows. */
 void output_progress(struct output *o, const char *text);
-/* Was `closed` called for this stream? A host that sends some of it did not hear of that. */
+/* Was `closed` called for this stream? A host that still sends output of it has not got
+ * OUTPUT_CLOSED. */
 bool output_is_closed(const struct output *o, unsigned stream);
 /* Nothing is queued. */
 int output_idle(const struct output *o);
-/* No rank writes any more: what ranks have begun to write, and what waits to be merged, is put out.
- */
+/* No rank writes any more: writes unfinished lines, and lines that wait to be merged. */
 void output_finish(struct output *o);
 /* Writes the last lines of a rank on stderr, with a line before and one behind them, where the
  * options ask for it. */
 void output_show_last_lines(struct output *o, struct rank_name name, const char *host);
 
-/* Bytes that readers have taken so far: whether anybody still reads. */
+/* Bytes that readers have taken so far. While it grows, somebody still reads. */
 uint64_t output_taken(const struct output *o);
-/* Drop what waits, and all that comes later, for each sink that does not take it now; hosts get
- * credit for it. Returns the bytes dropped; 0: nothing waits. */
+/* For each sink that takes no bytes now: drops its queue and all later output, and gives hosts
+ * credit for it. Returns the bytes dropped; 0: nothing was queued. */
 uint64_t output_drop(struct output *o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* terminal.h - mprun's own terminal while a rank has one (--pty): keys go there as they are
- * pressed, ^C and ^Z too, and what the rank's terminal prints is printed as it is */
+/* terminal.h - mprun's own terminal with --pty: in raw mode mprun passes each key to the rank's
+ * terminal, ^C and ^Z too, and prints that terminal's output unchanged */
 #pragma once
 
 #include <stdbool.h>
@@ -22,6 +22,6 @@ struct tty_size terminal_size(void);
 /* A rank has a terminal. resized is called with the new size. */
 void terminal_init(struct terminal *t, void (*resized)(void *arg, const struct tty_size *size),
                    void *arg);
-void terminal_take(struct terminal *t);      /* raw, where it is a terminal and in the foreground */
+void terminal_take(struct terminal *t);      /* sets raw mode, if mprun is in its foreground */
 void terminal_give_back(struct terminal *t); /* as it was */
 void terminal_resized(struct terminal *t);

@@ -5,9 +5,9 @@
 #include "launcher/outcome/verdict.h"
 #include "model/rank-end.h"
 
-/* The verdict's, where mprun itself, --timeout or a signal has ended the step; else that of the end
- * that explains it (NULL: 0). 99 or 100 only if a rank exits with it: to some resource managers
- * they mean something else. */
+/* Returns the verdict's code where mprun itself, --timeout or a signal ended the step, else the
+ * code of `first` (NULL: 0). Never 99 or 100 unless a rank exits with it: they have a meaning of
+ * their own to some resource managers. */
 int step_exit_code(const struct verdict *v, const struct rank_end *first);
 
 /* Returns the exit code for a rank's end; 0 for NULL. */

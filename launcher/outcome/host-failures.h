@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-failures.h - hosts that fail: one sentence for those that do at about the same time */
+/* host-failures.h - reports failed hosts: one sentence for hosts that fail at about the same
+ * time */
 #pragma once
 
 #include <stdbool.h>
@@ -13,10 +14,10 @@ struct host_failures { /* private to host-failures.c */
     const struct host_table *hosts;
     struct verdict *verdict;
     struct loop_timer timer; /* runs while others may fail with the first */
-    bool is_due;             /* the time is over; what has happened meanwhile is looked at first */
-    double until;            /* loop_now(): the sentence waits no longer */
+    bool is_due;  /* the timer has fired; the sentence follows once pending events are handled */
+    double until; /* loop_now(): the sentence waits no longer */
     struct host *first;
-    const struct host *said; /* by itself */
+    const struct host *said; /* a host that has reported its failure itself */
     char text[900];          /* of the first */
     bool *listed;            /* by launch_index: in the sentence */
 };
@@ -30,16 +31,16 @@ void host_failures_free(struct host_failures *f); /* what it holds, not itself; 
  * answer any more, or may still say itself why it has failed. exit_code: of the step. */
 void host_failures_add(struct host_failures *f, struct host *h, bool silent, int exit_code,
                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Its starter has written to mprun's standard error why it ends: unless others fail with it,
- * nothing is to be added. */
+/* The host's starter has written its reason to mprun's standard error: mprun adds nothing, unless
+ * other hosts fail with it. */
 void host_failures_was_said(struct host_failures *f, const struct host *h);
-/* The host says itself why it has failed, before that was said: it knows best. False: it is not the
- * one that is going to be named. */
+/* The host has sent its own reason before mprun printed one: replaces mprun's guess. False: the
+ * sentence is about another host. */
 bool host_failures_correct(struct host_failures *f, const struct host *h, int exit_code,
                            const char *text);
-/* Says what waits to be said. */
+/* Prints the sentence that waits for the timer, if there is one. */
 void host_failures_say(struct host_failures *f);
 
-/* Its end is a consequence, which is told to nobody: mprun has cancelled its start, or told it on a
- * link of its own to end, or has lost the host above. */
+/* Is this host's end a consequence, which mprun does not report? mprun has cancelled its start,
+ * told it over its side link to end, or lost the host above. */
 bool host_failures_is_consequence(const struct host_failures *f, const struct host *h);

@@ -14,6 +14,6 @@ struct step_plan;
 bool mpi_is_needed(const struct step_plan *p);
 /* Before the start: warns if --pmi leaves out what an MPI program needs. Returns whether it has. */
 bool lone_ranks_foresee(const struct step_plan *p);
-/* The ranks have ended by themselves, and none has called MPI_Init of a library that found PMI:
- * says so if the program is one of MPI. */
+/* The ranks have ended by themselves, and no rank's MPI library found PMI: warns if the program is
+ * an MPI program. */
 void lone_ranks_say(const struct step_plan *p);

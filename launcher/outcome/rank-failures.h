@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-failures.h - which rank's failure ends the step: it is said once, and gives the exit code */
+/* rank-failures.h - finds the rank whose failure ends the step: mprun reports it once and takes its
+ * exit code */
 #pragma once
 
 #include <stdbool.h>
@@ -15,13 +16,13 @@ struct rank_failures { /* private to rank-failures.c */
     const struct step_plan *plan;
     struct step_record *record;
     struct verdict *verdict;
-    struct loop_timer timer; /* until the first failure is said */
+    struct loop_timer timer; /* runs until mprun reports the first failure */
     struct rank_end *all;    /* failures that count, in order of arrival */
     size_t n, cap;
     bool init_called;     /* some rank has called MPI_Init */
     struct rank_end lone; /* with END_NO_INIT: the first that ended well without it */
     bool has_lost;
-    struct rank_end lost; /* the first that the step went on without */
+    struct rank_end lost; /* the first rank that failed while the step went on */
     bool reader_left;
 };
 
@@ -43,16 +44,16 @@ void rank_failures_aborted(struct rank_failures *f, struct rank_name name, uint3
  * every rank, so both together make a failure of the first, in whichever order they come. */
 void rank_failures_ended_without_init(struct rank_failures *f, const struct rank_end *end);
 void rank_failures_init_called(struct rank_failures *f);
-/* The reader of mprun's output has closed it: a rank that dies of that is not worth a sentence. */
+/* The reader of mprun's output has closed it: do not report a rank that dies of that. */
 void rank_failures_reader_left(struct rank_failures *f);
 bool rank_failures_is_readers(const struct rank_failures *f, const struct rank_end *end);
 
-/* A sentence of how the rank has ended, without what follows from it. */
+/* Writes how the rank has ended, without the consequences, to to[n]. */
 void rank_failures_describe(const struct rank_failures *f, const struct rank_end *end, char *to,
                             size_t n);
-/* The step goes on without this rank: says the text. The first one gives the exit code if no
+/* The step goes on without this rank: prints the text. The first one gives the exit code if no
  * failure ends the step. */
 void rank_failures_lose(struct rank_failures *f, const struct rank_end *end, const char *text);
-/* Says the first failure, if there is one that was not said. */
+/* Reports the first failure, if there is one and mprun has not reported it. */
 void rank_failures_explain(struct rank_failures *f);
 const struct rank_end *rank_failures_first(const struct rank_failures *f); /* NULL: none */

@@ -3,8 +3,8 @@
  *
  * No kernel holds a limit over several hosts. mprun asks every host what its ranks use (PRESENT_ASK
  * with `amounts`), adds up the answers and compares: the less room is left, the more often. Limits
- * of hosts and ranks that no kernel holds the hosts compare themselves (OVER_LIMIT). What is done
- * about it is decided here: --on-limit. */
+ * of hosts and ranks that no kernel holds the hosts compare themselves (OVER_LIMIT). step-limits.c
+ * decides what follows: --on-limit. */
 #pragma once
 
 #include "common/loop.h"
@@ -24,7 +24,7 @@ struct step_limits { /* private to step-limits.c */
     size_t awaited;          /* answers to it */
     double asked, answered;  /* loop_now() of it, and of the last answer */
     struct sample_pace pace;
-    uint32_t killed_in; /* turn in which a rank was killed; 0: none was */
+    uint32_t killed_in; /* turn in which step-limits.c killed a rank; 0: none */
     struct limit_state {
         uint64_t sum;
         struct rank_name grew; /* the rank that grew last, by */

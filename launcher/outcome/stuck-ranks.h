@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stuck-ranks.h - ranks that do nothing while others compute (--stuck): each is said once, until it
- * does something again */
+/* stuck-ranks.h - reports ranks that do nothing while others compute (--stuck): once, and again
+ * only after they have computed */
 #pragma once
 
 #include "common/loop.h"
@@ -12,7 +12,7 @@ struct stack_report;
 struct stuck_ranks { /* private to stuck-ranks.c */
     const struct host_table *hosts;
     struct stack_report *stacks;
-    struct loop_timer timer; /* runs while other hosts may tell of theirs */
+    struct loop_timer timer; /* runs while other hosts may still report stuck ranks */
     uint32_t *active;        /* by launch_index: ranks that compute */
     struct stuck_rank *of;   /* by rank */
 };

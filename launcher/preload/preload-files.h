@@ -39,7 +39,7 @@ struct preload_files {
 int preload_files_collect(const struct preload_options *o, const struct app *apps, size_t napps,
                           const char *directory, struct preload_files *ret, struct error *err);
 void preload_files_free(struct preload_files *f); /* what it holds, not itself */
-/* Open a source again; -1 when it is not the file any more that was read first. */
+/* Opens a source again: a descriptor, or -1 with err: also if the file is another one by now. */
 int preload_source_open(const struct preload_source *s, struct error *err);
 /* -1 when the open file has changed since it was read first. */
 int preload_source_check(const struct preload_source *s, int fd, struct error *err);

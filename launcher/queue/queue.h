@@ -45,9 +45,9 @@ void queue_turn(struct queue *q);
 /* No command waits or runs. True where there is no queue. */
 bool queue_is_done(const struct queue *q);
 
-/* A rank of this world has ended, or has called abort. counts: false for one that mprun has killed.
- * False: the end is the step's matter: there is no queue, or nobody reads mprun's output any more.
- */
+/* A rank of this world has ended, or has called abort. counts: false for a rank that mprun has
+ * killed. Returns false where the step has to handle the end: without a queue, or when mprun's
+ * output has no reader any more. */
 bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_end *end,
                       bool counts);
 /* All ranks of this world have ended; it is still in the step's list. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* stack-report.h - where all ranks are: their stack traces, said once for ranks with the same */
+/* stack-report.h - prints the stack traces of all ranks: equal ones once, with their ranks */
 #pragma once
 
 #include "common/loop.h"
@@ -17,13 +17,13 @@ struct stack_report { /* private to stack-report.c */
     char **text;    /* by rank; NULL: none */
 };
 
-/* turn: scheduled when all is said. */
+/* turn: scheduled when the traces have been printed. */
 void stack_report_init(struct stack_report *s, struct loop *loop, struct host_table *hosts,
                        struct loop_defer *turn);
 void stack_report_free(struct stack_report *s); /* what it holds, not itself; zero is fine */
 
-/* Ask all hosts, and say the traces (brief: only which MPI function the ranks are in) when they
- * have answered or STACK_REPORT_SECONDS are over. To be called after LAUNCH. */
+/* Asks all hosts, and prints the traces (brief: only which MPI function the ranks are in) when all
+ * have answered or STACK_REPORT_SECONDS are over. Call it after LAUNCH. */
 void stack_report_ask(struct stack_report *s, bool brief);
 bool stack_report_is_awaited(const struct stack_report *s);
 /* STACKS of a host. -1: a frame that cannot be. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage-now.h - what all ranks use now, for somebody at the terminal, and for ranks that ask */
+/* usage-now.h - what all ranks use now, for the user at the terminal and for ranks that ask */
 #pragma once
 
 #include "common/buffer.h"
@@ -16,13 +16,13 @@ struct usage_now { /* private to usage-now.c */
     struct loop_timer timer; /* runs while answers are awaited */
     uint32_t turn;           /* 0: nobody has asked */
     size_t awaited;
-    bool is_said;         /* somebody at the terminal has asked */
+    bool is_said;         /* print it: the user at the terminal has asked */
     struct buffer askers; /* of struct asker: ranks */
     double last;          /* loop_now() of the last look at all; 0: there was none */
     struct look *of;      /* by launch_index */
 };
 
-/* then: scheduled when all is said. */
+/* then: scheduled when the usage has been printed and sent. */
 void usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *hosts,
                     const struct verdict *verdict, struct loop_defer *then);
 void usage_now_free(struct usage_now *u); /* what it holds, not itself; zero is fine */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* accept-hosts.h - where the launcher listens, the addresses that starters are given, and the peers
- * that come: which host each is, and who is refused */
+/* accept-hosts.h - where mprun listens, the addresses that starters get, and which peers mprun
+ * takes as which hosts */
 #pragma once
 
 #include "common/error.h"
@@ -14,7 +14,8 @@ struct listeners {
     struct loop *loop;
     struct host_table *hosts;
     const struct link_events *links; /* of hosts' links; their arg is the host */
-    /* The link is the job's agent's on that host, who has taken it; false: it is the starter's. */
+    /* Is l the link of the job's agent on that host? Then the callee has taken it. False: it is the
+     * starter's link. */
     bool (*is_agents)(void *arg, const struct host *h, struct link *l);
     void *arg;
     struct listener *all[LISTENERS_MAX];

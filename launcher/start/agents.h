@@ -21,9 +21,9 @@ struct agents { /* agents.c alone changes it */
     struct loop_io *io;
     pid_t holder; /* 0: not known */
     bool has_answered, is_leaving;
-    size_t nasked;              /* hosts of which the holder has said nothing yet */
-    int again;                  /* so often it had ended before it answered */
-    struct loop_timer patience; /* once it leaves */
+    size_t nasked;              /* hosts that the holder has not answered for yet */
+    int again;                  /* times that the holder ended before it answered */
+    struct loop_timer patience; /* runs from agents_leave() on */
 };
 
 /* What is known of a host's agent. */
@@ -42,15 +42,15 @@ void agents_init(struct agents *a, struct starters *s);
 void agents_begin(struct agents *a);
 /* Connects to the holder; starts_it: starts it if there is none. A descriptor, or -1 with err. */
 int agents_reach_holder(struct agents *a, bool starts_it, struct error *err);
-/* No host waits for an agent any more. */
+/* Lets no host wait for an agent any more. */
 void agents_cancel(struct agents *a);
 /* The manager has suspended the job, and stopped the holder and the start clients that it has. */
 void agents_wake(const struct agents *a);
-/* The step is over. Returns whether mprun may end: not before agents that no other step needs have
- * ended, and their tasks with them. The step's turn comes when that changes. */
+/* The step is over. Returns whether mprun may end: not before all agents that no other step needs,
+ * and their tasks, have ended. Schedules the step's turn when that changes. */
 bool agents_leave(struct agents *a);
 void agents_close(struct agents *a);
-/* Does an agent start the host, or may it? Then no start client is wanted. */
+/* Does an agent start the host, or may it still do so? Then mprun starts no start client. */
 bool agents_start_it(const struct starter *st);
 /* The start client that mprun has started on the host has said that mpstarter is there: makes it
  * the job's agent, hands it to the holder, and has it fork the starter. False: it is to be the

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* client-stderr.h - what a host's start client writes to its standard error, and what it means
+/* client-stderr.h - reads and interprets the standard error of a host's start client
  *
- * Until the host's starter reports back the lines are held: they are the reason if it never does,
- * and are shown if it does. Afterwards each line is shown as it comes, but for the keeper's
- * words that its worker has died: these are why the host fails. Both are bounded. */
+ * Holds the lines until the host's starter reports back: shows them then, and takes them as the
+ * reason if the starter never does. Later shows each line as it comes, except the keeper's message
+ * that its worker has died: that is why the host fails. Both are bounded. */
 #pragma once
 
 #include "common/buffer.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprund-grants.h - what mprund of this host signs of the job, for the daemons of its other hosts
+/* mprund-grants.h - the grants that mprund of this host signs for the job's other hosts
  *
- * Asked for when the allocation is known; hosts are started when the answer is there, or has taken
- * too long. It is only carried here, to where the manager's own daemon writes it down beside the
- * task. Without mprund, or where it signs nothing, starters are started without. */
+ * mprun asks for them when it knows the allocation, and starts hosts when the answer has come or
+ * takes too long. mprun only carries a grant to the host, where the manager's own daemon writes it
+ * down beside the task. Without mprund, or if mprund signs nothing, starters get no grant. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 /* mprund-grants.c alone changes it. */
 struct grants {
     const struct step_plan *plan;
-    bool said; /* that an mprund is silent */
+    bool said; /* mprun has reported that an mprund does not answer */
     char *
         *variables; /* of each host of `used`: "NAME=VALUE" for its starter, or NULL; NULL: none */
     int fd;         /* to mprund; -1: not asked, or it has answered */
@@ -32,7 +32,7 @@ void grants_close(struct grants *g);
 /* Calls `then` when the answer has come, or none is to be expected, or after GRANTS_SECONDS; at
  * once where nothing was asked for. */
 void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), void *arg);
-/* The mprund of this host gives no answer. It is said once, of the host that says it first. */
+/* mprund of that host does not answer. Reports it once, for the first such host. */
 void grants_mprund_is_silent(struct grants *g, const char *host, const char *why);
 /* Stops waiting; `then` will not be called. True if it was still to come. */
 bool grants_forget(struct grants *g);

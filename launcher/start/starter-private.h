@@ -22,14 +22,14 @@
 struct client_channel {
     int in_fd, out_fd; /* write end of stdin, read end of stdout; -1: closed, or a link's */
     struct loop_io *out_io;
-    struct await awaited; /* what mpstarter may say next */
+    struct await awaited; /* the words of mpstarter that may come next */
     bool is_terminal, is_ready;
 };
 
 /* The manager's room on a host; room.c changes it. */
 struct room {
-    bool was_none;     /* so far at least once */
-    bool waits;        /* it is started again, later */
+    bool was_none;     /* the manager has refused it at least once */
+    bool waits;        /* mprun is going to start it again */
     char refusal[400]; /* the manager's words */
 };
 
@@ -42,7 +42,7 @@ struct starter {
     pid_t client_pid;       /* 0: another host runs it */
     bool client_runs;       /* or an agent has been asked for a starter */
     bool client_is_starter; /* mpstarter itself: what it leaves comes to mprun */
-    bool worker_over;       /* only its link may still tell of it */
+    bool worker_over;       /* only its link can still show that the worker lives */
     bool is_direct; /* mprun starts it, although the host above might (start-through-hosts.c) */
     const struct host *started_by; /* the host above, which runs its client; NULL: it does not */
     unsigned waited;               /* ticks since its first start client began: start-timeout.c */
@@ -74,11 +74,11 @@ struct starters {
     int nforeign;
     struct loop_timer room_timer; /* room.c */
     bool said_session, said_no_room;
-    size_t nfallback;        /* hosts linked by their start channels as nothing else answers */
+    size_t nfallback;        /* hosts linked by their start channels as they reach no address */
     char fallback_text[900]; /* the first of them, and why */
     struct loop_timer unreachable; /* ends start clients of hosts that are out of reach */
     size_t nreported;              /* hosts whose HELLO has come */
-    bool unsettled;      /* a client or a link has ended: of which hosts is nothing left? */
+    bool unsettled; /* a client or a link has ended: starters_settle() has to look at all hosts */
     bool starts_through; /* hosts start those below them: start-through-hosts.c */
 };
 
@@ -102,14 +102,14 @@ bool start_channel_may_be_link(const struct step_plan *plan);
 /* The starter's client has begun on this channel: owns its descriptors, and tells mpstarter, when
  * it is there, what it has to know. A client of all hosts has none for a single one. */
 void start_channel_open(struct starter *st, const struct start_channel *from);
-/* mpstarter has not said yet that it is there, and can still be told something. */
+/* Is mpstarter not ready yet? Then mprun can still send it something over the channel. */
 bool start_channel_awaits_ready(const struct starter *st);
 /* mpstarter is told nothing more: ends its input, unless the channel is a terminal, which would
  * hang up. Does nothing before mpstarter is ready. */
 void start_channel_end_input(struct starter *st);
 /* Ends its input in any case. */
 void start_channel_close_input(struct starter *st);
-/* Reads what the client still said. */
+/* Reads the rest of the client's output. */
 void start_channel_drain(struct starter *st);
 void start_channel_close(struct starter *st);
 
@@ -149,7 +149,8 @@ void starter_said(void *arg, size_t host, const char *text, size_t n);
 void starter_client_ended(struct starter *st, int status);
 /* The host that runs its client has gone: only its own link may still tell of this one. */
 void starter_client_unknown(struct starter *st);
-/* A start client, or the host's task of the one that starts all hosts: its name, in buf. */
+/* Writes into buf, and returns, the name of a start client, or of a host's task of the client of
+ * all hosts. */
 const char *starter_client_name(const struct step_plan *plan, char *buf, size_t n);
 /* Ends the start clients of all hosts that are out of reach after so many seconds, or, where the
  * adapter ends none, stops waiting for them. Does nothing when that is due already. */

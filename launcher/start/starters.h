@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* starters.h - how the hosts of a step come to have a starter, and how these end
+/* starters.h - starts a starter on each host of a step, and follows its end
  *
  * Each host that has ranks gets a start client (the adapter's, or mpstarter itself), which has a
  * start channel; mpstarter comes back over a link and says HELLO. Client and link may end in either
@@ -35,8 +35,8 @@ struct starters_step {
     const struct link_events *links; /* of hosts' links; their arg is the host */
 };
 
-/* Asks mprund of this host for what starters of other hosts are to carry; starts nothing. NULL: out
- * of memory. */
+/* Asks mprund of this host for the grants of the other hosts; starts nothing. NULL: out of
+ * memory. */
 struct starters *starters_create(const struct starters_step *step);
 void starters_destroy(struct starters *s); /* NULL is fine */
 
@@ -50,7 +50,7 @@ void starters_cancel(struct starters *s);
 /* Hosts of which neither client nor link is left become AGENT_GONE; costs nothing while nothing has
  * ended. */
 void starters_settle(struct starters *s);
-/* Hosts have been told to go: those out of reach that do not end are given up after a while. */
+/* RELEASE went to all hosts: gives up, after a while, hosts out of reach that do not end. */
 void starters_await_end(struct starters *s);
 /* Ends what is left, closes the listeners. s NULL is fine. */
 void starters_close(struct starters *s);

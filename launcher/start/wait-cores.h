@@ -18,7 +18,7 @@ struct cores_wait { /* wait-cores.c alone changes it */
     int again;
 };
 
-/* Calls then with the starters when it is the step's turn; at once where it does not wait. */
+/* Calls then with the starters when it is the step's turn; at once if the step does not wait. */
 void cores_await(struct cores_wait *w, void (*then)(void *arg));
 /* The step's slots are free from now on. Returns whether it was waiting, and will not begin. */
 bool cores_leave(struct cores_wait *w);
