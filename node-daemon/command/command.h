@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* command.h - mprund's command: what its files do for main.c and for each other */
+/* command.h - functions that the files of mprund's command share */
 #pragma once
 
 #include <stdbool.h>
@@ -34,9 +34,9 @@ int mprund_options_parse(int argc, char **argv, struct mprund_options *ret, stru
 
 /* ---- check.c: `mprund --check`, would the daemon work here? ---------------------------------- */
 
-/* Print a line for each thing that the daemon needs: a verdict, what was looked at, and what to do.
- * Changes nothing. c: what was read from `file`; NULL: err says why it was not. Returns how many
- * things are wrong. */
+/* Print a line for each thing that the daemon needs: verdict, object, remedy. Changes nothing. c:
+ * the configuration read from `file`; NULL: err says why it could not be read. Returns the number
+ * of things that are wrong. */
 unsigned check_print(const struct conf *c, const char *file, const struct error *err);
 
 /* ---- status.c: `mprund status`, the running daemon's jobs ------------------------------------ */
@@ -77,7 +77,7 @@ int systemd_is_wanted(const struct conf *c);
  * it is missing, with a process that does nothing but keep it. Waits for systemd. 0, or -1 with
  * err. */
 int systemd_scope(const char **ret_cgroup, struct error *err);
-/* That process (`mprund hold`) says that it is there, and waits for ever. */
+/* The process in the scope (`mprund hold`): reports that it runs, and waits for ever. */
 int systemd_hold(void);
 
 /* ---- the others ------------------------------------------------------------------------------ */

@@ -9,9 +9,9 @@ enum { GROUND_TEXT_MAX = 128 };
     "no hierarchy of cgroups that is mounted here gives it to them (v2 knows neither devices nor " \
     "net_cls)"
 
-/* MAKE it where it is missing, with controllers enabled down to it; MAKE_BELOW: in no directory
- * that was there. Or only LOOK whether that could be done, and change nothing: parts are then open
- * as far as they are there. cgroup, and v2_cgroup for cgroup v2: "/mprund", from the hierarchy's
+/* MAKE: make it where it is missing, and enable controllers down to it. MAKE_BELOW: the same, but
+ * enable none in directories that exist. LOOK: check whether MAKE would work and change nothing;
+ * opens the parts that exist. cgroup, and v2_cgroup for cgroup v2: "/mprund", from the hierarchy's
  * root. version: of the hierarchies; 0: both. controllers: those that jobs are to have. 0, or -1
  * with err: nothing is open. */
 enum ground_use { GROUND_MAKE, GROUND_MAKE_BELOW, GROUND_LOOK };

@@ -9,8 +9,8 @@
 
 #include "node-daemon/conf/conf.h"
 
-/* The text of a file that only root, or who runs this, can have written, at most 1 MiB, without its
- * comments; caller frees. NULL with err; errno ENOENT: it is not there. */
+/* The text of a file, at most 1 MiB, without its comments; caller frees. Only root or the user of
+ * this process may be able to write the file. NULL with err; errno ENOENT: it is not there. */
 char *conf_file_text(const char *path, struct error *err);
 /* The same of an open file, from its beginning, wherever others that share it have read to. */
 char *conf_open_text(int fd, struct error *err);
@@ -19,7 +19,7 @@ char *conf_open_text(int fd, struct error *err);
 int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err);
 void conf_free_gpus(struct conf *c);
 
-/* From now on values are checked as they are read: cfg_error() has the sentence. */
+/* Have values checked as they are read; cfg_error() gets the sentence. */
 void conf_set_checks(cfg_t *cfg);
 
 /* The same functions convert what the checks have found good. */

@@ -14,8 +14,8 @@ enum conf_cores { CORES_AUTO, CORES_EXCLUSIVE, CORES_OFF };
 
 enum { GPU_ID_MAX = 63 };
 
-/* A manager that mprund knows nothing of but its programs, and where its own process for a job has
- * written whose that is: two variables of its environment. */
+/* A manager of which mprund knows only the programs, and two variables in the environment of the
+ * manager's process for a job, which name the job and its owner. */
 struct conf_rule {
     const char *name;        /* a job's name begins with it */
     const char *daemon;      /* the manager's on this host */
@@ -30,7 +30,7 @@ struct conf_gpu {
 
 struct conf {
     struct cfg_t *file;        /* libconfuse's, which has the texts */
-    const char *user;          /* whose the processes of mprund are that are not root's */
+    const char *user;          /* the user of those processes of mprund that do not run as root */
     const char *cgroup;        /* below this cgroup jobs get theirs: a path in each hierarchy */
     enum conf_systemd systemd; /* let systemd make a scope for the jobs in cgroup v2 */
     int cgroup_version;        /* of the hierarchies that are used; 0: both */
@@ -38,24 +38,24 @@ struct conf {
     int cgroup_automount;      /* enable controllers from the mount point down */
     unsigned controllers;      /* bit per enum cgroup_controller that jobs are to have */
     enum conf_cores cores;
-    int node_rounding;        /* of NUMA nodes jobs get all cores, and the memory where it fits */
+    int node_rounding;        /* jobs get all cores of a NUMA node, and its memory where it fits */
     unsigned lends;           /* of a suspended step, to other jobs: bits LEND_ */
     struct idset system_cpus; /* hardware threads of cores that no job gets */
     const char **gpus;        /* ids, NULL-terminated; "auto" alone: those that there are */
     struct conf_gpu *gpu;     /* of each of these; NULL: there is no table, and none is held */
-    const char **gpu_files;   /* of all of them: who has one may open them */
+    const char **gpu_files;   /* devices of all GPUs: a job with any GPU may open them */
     long max_connections, user_connections;
     long user_rate;            /* requests a second */
     long max_descendants;      /* cgroups below a job's delegated part */
     long pids_per_slot;        /* processes and threads of a job; 0: no limit */
     double stuck_after, retry; /* seconds */
-    double bound_for;          /* seconds that a job which root bound is kept with nobody in it */
+    double bound_for;          /* seconds that mprund keeps an empty job that root bound */
     int fail_open; /* mprun-shepherd begins a task without its cgroup where that cannot be had */
     const char *ge_spool;    /* the execd's spool directory on this host; NULL: no Grid Engine */
-    uid_t ge_admin;          /* who owns it, if not root */
-    const char *ge_shepherd; /* what mprun-shepherd becomes */
-    const char *ge_execd;    /* whose child a shepherd is */
-    /* of quarantine: jobs that did not ask are found by what the execd writes, by process events */
+    uid_t ge_admin;          /* its owner, if not root */
+    const char *ge_shepherd; /* the program that mprun-shepherd executes */
+    const char *ge_execd;    /* the program of a shepherd's parent */
+    /* quarantine finds jobs that did not ask: by the execd's files, by process events */
     int watch_spool, process_events;
     long event_queue;         /* KiB */
     const char *sentinel_dir; /* a file for each job that is here; NULL: none */
@@ -68,7 +68,7 @@ struct conf {
     long qmaster_port, execd_port; /* 0: as the host's services say */
     long qstat_seconds;
     const char *memory_complex, *virtual_complex, *gpu_complex;
-    /* Bytes of memory for each slot of a job of which it is not known what it asks for; 0: none */
+    /* Bytes of memory for each slot of a job whose demand is not known; 0: no limit */
     uint64_t memory_per_slot;
     const char *slurm_spool; /* slurmd's spool directory on this host; NULL: no Slurm */
     const char *pbs_home;    /* pbs_mom's PBS_HOME on this host; NULL: no PBS */

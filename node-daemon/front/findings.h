@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* findings.h - what the reader has found out for one request
+/* findings.h - the reader's answers for one request
  *
- * A request is answered in several goes: what it needs is asked for, and when that has come the
- * request is answered anew, from the beginning, with what was found. */
+ * Front answers a request in several passes: a pass asks the reader for what is missing and stops;
+ * when the answer has come, front begins again with what was found. */
 #pragma once
 
 #include "node-daemon/front/ask-reader.h"
@@ -19,7 +19,7 @@ struct finding {
 
 struct findings {
     struct reader_link *reader;
-    uid_t uid;                /* of who wants to know */
+    uid_t uid;                /* of the client whose request it is */
     bool is_held;             /* until the reader is free for users */
     void (*again)(void *arg); /* something was found */
     void *arg;
@@ -29,9 +29,9 @@ struct findings {
 void findings_init(struct findings *f, struct reader_link *reader, uid_t uid,
                    void (*again)(void *arg), void *arg);
 void findings_free(struct findings *f);
-/* Ask q, of what `what` says, with the descriptor fd (-1: none), once. 1: *ret is what was found;
- * 0: it has not come yet. */
+/* Ask q with the descriptor fd (-1: none); a repeated call does not ask again. 1: *ret has the
+ * finding; 0: it has not come yet. */
 int findings_get(struct findings *f, enum finding_kind kind, enum reader_op what,
                  struct reader_request *q, int fd, const struct finding **ret);
-/* Why nothing was found; false: something was. err may be NULL. */
+/* True with err: nothing was found. False: something was. err may be NULL. */
 bool finding_failed(const struct finding *f, struct error *err);

@@ -17,10 +17,9 @@ struct gpus {
     size_t n;
 };
 
-/* Those that the configuration names, or those of the devices /dev/nvidiaN with N for id, whether
- * /dev or the driver tells of them. Where the driver tells which device is whose PCI address, nodes
- * are known of ids that are numbers. root: a
- * descriptor of the directory below which dev, proc and sys are looked for. 0, or -1: no memory. */
+/* Read the GPUs that the configuration names, or else the devices /dev/nvidiaN with id N that /dev
+ * or the driver shows. For ids that are numbers the node is known where the driver shows the PCI
+ * address. root: a descriptor of the directory above dev, proc and sys. 0, or -1: no memory. */
 int gpus_read(int root, const char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);
 /* Is it in the list? */
@@ -30,8 +29,7 @@ size_t gpus_list_count(const char *list);
  * not). */
 void gpus_list_add(const char *list, const char *ids, int is_in, char *ret, size_t size);
 
-/* n of those that are not in `taken` (lists, NULL-terminated), near these hardware threads or of
- * these nodes first: written to the
- * list ret, behind what is in it, with commas between them. How many that were. Pure. */
+/* Choose n GPUs that are not in `taken` (lists, NULL-terminated), first those near these hardware
+ * threads or nodes. Appends them to the list ret, with commas. Returns how many it found. Pure. */
 size_t gpus_choose(const struct gpus *g, const char *const *taken, const struct idset *nodes,
                    const struct idset *threads, size_t n, char *ret, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* grants.h - the grants of a job, for its other hosts: what is in one, and what one says here */
+/* grants.h - makes grants of a job for its other hosts, and applies those that came here */
 #pragma once
 
 #include "node-daemon/front/findings.h"
@@ -9,13 +9,13 @@
 
 /* ---- ask-signer.c: the signer signs and opens ------------------------------------------------ */
 
-/* When the signer has died, the next one is asked once more. All return 0, or -1 with err: what the
- * signer says against it, or EPIPE, there is none. */
+/* When the signer has died, the next one is asked once more. All return 0, or -1 with err: the
+ * signer's refusal, or EPIPE: there is no signer. */
 
 /* The text of a grant from now on. ENOKEY: there is no key. */
 int signer_sign(struct start *s, const struct token *t, char text[GRANT_TOKEN_MAX],
                 struct error *err);
-/* Read a grant that was signed with the key and holds now. The caller compares whose it is. */
+/* Read a grant that was signed with the key and is valid now. The caller checks whose it is. */
 int signer_open(struct start *s, const char *text, struct token *ret, struct error *err);
 
 /* ---- grants.c -------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ int signer_open(struct start *s, const char *text, struct token *ret, struct err
 struct grant_answer *grants_sign(struct start *s, const struct conf *c, const struct job *job,
                                  const struct finding *hosts, size_t *ret_n, struct error *err);
 /* Add to *e what the grant that a task brought (text; "": none) says of the job on this host:
- * slots, demand, limits, gpus. A grant that is not good is told to the log, and says nothing. */
+ * slots, demand, limits, gpus. Logs an invalid grant and ignores it. */
 void grants_take(struct start *s, const struct conf *c, const char *text, struct evidence *e);
 /* The same of a grant that was signed with the key. 0, or -1 with err: it is not this job's, this
  * user's, this cell's or this host's, and *e is as it was. */

@@ -30,8 +30,8 @@ struct host_cores {
     unsigned groups[NEARNESS_COUNT]; /* how many there are */
 };
 
-/* system: a descriptor of /sys/devices/system, or of a directory that looks like it. What it does
- * not tell is one core a thread, one group of each kind. 0, or -1 with nothing to free. */
+/* system: a descriptor of /sys/devices/system, or of a directory that looks like it. Without its
+ * files each thread is a core, in one group of each kind. 0, or -1 with nothing to free. */
 int host_cores_read(int system, struct host_cores *ret, struct error *err);
 void host_cores_free(struct host_cores *h);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs-private.h - what the files about jobs know of each other */
+/* jobs-private.h - functions that the jobs*.c files share */
 #pragma once
 
 #include "node-daemon/front/host-cores.h"
@@ -28,7 +28,7 @@ int jobs_ask(const struct jobs *j, const struct job *job, struct mover_request *
 /* jobs-scan.c: names of directories, and finding them again */
 void job_dir_name(struct job *job);            /* a new one, with a nonce */
 int jobs_add(struct jobs *j, struct job *job); /* takes job */
-/* Look again as soon as nobody is in it any more. */
+/* Look at the job again as soon as it is empty. */
 void jobs_watch_empty(struct jobs *j, struct job *job);
 void jobs_forget(struct jobs *j, struct job *job);
 int jobs_scan(struct jobs *j, struct error *err);
@@ -41,9 +41,9 @@ int cores_open(struct jobs *j, struct error *err);
 int cores_choose(struct job *job, const struct evidence *e, struct error *err);
 /* The hardware threads that its new cpuset is to get: "" where it is to have all. -1: no memory. */
 int cores_text(const struct job *job, char *buf, size_t n);
-/* It was made with them; code: why that could not be, an errno. 0, or -1 as cores_choose(). */
+/* The cpuset was made with them; code: errno if it was not. 0, or -1 as cores_choose(). */
 int cores_hold(struct job *job, int code, struct error *err);
-/* When its directories are there: for whoever has to know after a restart, with cores_read(). */
+/* Save the cores with the job's directories; cores_read() gets them after a restart. */
 void cores_note(const struct job *job);
 void cores_read(struct job *job);
 void cores_describe(const struct job *job, struct grant_answer *ret);
@@ -53,9 +53,9 @@ struct cgroup_at cores_at(const struct job *job); /* where its cpuset is */
  * with err: it keeps all. */
 int cores_lend(struct job *job, struct idset *cpus, struct error *err);
 void cores_tell(const struct job *job); /* the log, which cores it has now */
-/* Give them back, or others where another job has them, or let it share. -1 with err. */
+/* Give the job these cores back, or others where they are taken, or let it share. -1 with err. */
 int cores_take_back(struct job *job, const struct idset *cpus, struct error *err);
-/* It has shared since it lent its cores: give it as many of its own, if that can be done now. */
+/* The job shares since it lent its cores: give it as many of its own, if enough are free now. */
 void cores_have_alone(struct job *job);
 
 /* jobs-loans.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* jobs.h - the jobs that have a cgroup on this host
  *
- * Their directories (mover/mover.h) are all the state there is: a daemon that starts reads them.
- * Front can read everything there, and has the mover change it. */
+ * Their directories (mover/mover.h) are the only state: a daemon that starts reads them. Front
+ * reads them itself and has the mover change them. */
 #pragma once
 
 #include "containment/cgroup/watches.h"
@@ -30,8 +30,8 @@ struct job {
     char reason[GRANT_TEXT_MAX]; /* why it is stuck */
     struct limits limits;        /* that were asked for; held_by says whether they hold. After a
                                     restart none is set: the kernel has them */
-    int bound;                   /* root chose its limits: what the manager says changes nothing */
-    int awaited;                 /* and it was made before anything of it came */
+    int bound;   /* root chose its limits, and the manager's word does not change them */
+    int awaited; /* bound before its first process came */
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
     uint64_t lent;             /* how often others could have what it has */
@@ -41,7 +41,7 @@ struct job {
     struct demand demand;  /* what it asks for, once that is known: refine.c */
     int asking;            /* whether it still is to come: refine.c */
     unsigned demand_tries; /* how often its manager was asked */
-    struct share share;    /* what its limits were computed of, or are when its manager answers */
+    struct share share;    /* its limits are computed from this and its manager's answer */
     double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
     int known;             /* to its manager, as far as is known: 1, 0; -1: it was not said */
@@ -62,9 +62,9 @@ struct job {
 struct jobs_watch {
     /* A job's cgroup was made for what e says. */
     void (*made)(void *arg, struct job *job, const struct evidence *e);
-    /* Does the manager still know the job? jobs_know() is to be told. */
+    /* Find out whether the manager still knows the job, and call jobs_know(). */
     void (*ask_known)(void *arg, struct job *job);
-    /* Nothing of it is here yet: will it still come? May be NULL. */
+    /* The job has no process here yet: find out whether it will still come. May be NULL. */
     void (*awaited)(void *arg, struct job *job);
     void (*ended)(void *arg, const struct job *job); /* its end begins; may be NULL */
     /* It is stuck, in this part of the ground: jobs_take_stuck() is to be told. May be NULL. */
@@ -88,8 +88,8 @@ struct job *jobs_find(struct jobs *j, enum grant_manager manager, const char *na
  * is filled in. NULL with err: nothing is left. */
 struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidence *e,
                       struct error *err);
-/* Give a job other limits than it has, those that are not set none. What is in it may be killed for
- * it by the kernel. held_by is filled in; 0, or -1 with err: at least one that is set does not
+/* Replace the limits of a job; those that are not set become unlimited. The kernel may kill its
+ * processes for a lower limit. Fills in held_by. 0, or -1 with err: at least one limit does not
  * hold. */
 int jobs_set_limits(struct jobs *j, struct job *job, struct limits *limits, struct error *err);
 /* Root gives the job its limits, here or on another host's behalf: it keeps them, and is kept while
@@ -124,8 +124,8 @@ int jobs_lend(struct job *job, const char *cgroup, const char *cpus, const char 
               struct error *err);
 /* Those of the job's GPUs that another job has, too. */
 void jobs_gpus_of_others(const struct job *job, char *buf, size_t n);
-/* Kill what is in it, and remove it, trying again for as long as it takes. jobs_find does not find
- * it any more. */
+/* Kill the job's processes and remove its cgroups, retrying for as long as it takes. From now on
+ * jobs_find() does not find it. */
 void job_end(struct job *job);
 /* The processes in this part of the job of this directory, which is stuck, if it still is. */
 void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *who);
@@ -133,7 +133,7 @@ void jobs_take_stuck(struct jobs *j, const char *dir, size_t part, const char *w
  * "u/home", "u/mprun.x/ranks/...", v1: ""), from its cgroup. 0, or -1 with err: it has ended. */
 int jobs_of_peer(struct jobs *j, int connection, struct job **ret, char *part, size_t n,
                  struct error *err);
-/* Put the process that connected, and none else, into the job's cgroups. -1 with err: ESRCH, it
+/* Put the process that connected, and no other, into the job's cgroups. -1 with err: ESRCH, it
  * ended meanwhile. */
 int jobs_enter(struct jobs *j, struct job *job, int connection, enum mover_part part,
                struct error *err);
@@ -145,7 +145,7 @@ ssize_t jobs_read_note(const struct jobs *j, const struct job *job, const char *
 int jobs_user_place(const struct jobs *j, const struct job *job, char *buf, size_t n);
 /* Limits and use as the kernel has them now. */
 void jobs_describe(const struct jobs *j, const struct job *job, struct grant_answer *ret);
-/* Is certainly nobody in it? */
+/* True only if the job certainly has no process. */
 int jobs_is_empty(const struct jobs *j, const struct job *job);
 /* The manager knows the job still (1), or not (0); -1: it cannot say. */
 void jobs_know(struct jobs *j, struct job *job, int known);

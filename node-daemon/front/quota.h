@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* More than connections of users there can be (max_connections): who comes has an entry. */
+/* More than max_connections, so that each connected user has an entry. */
 enum { QUOTA_USERS = 1088 };
 
 struct quota { /* zero: nobody asked yet */
@@ -14,7 +14,7 @@ struct quota { /* zero: nobody asked yet */
         unsigned connections; /* open now */
         double tokens;        /* requests that may be made at once */
         double seen;          /* loop_now() of the last one; 0: a free entry */
-        double tells, told;   /* how often it may be told that it has too many; as of then */
+        double tells, told;   /* refusals that it may still get as answers; time of that count */
     } user[QUOTA_USERS];
 };
 
@@ -22,14 +22,13 @@ struct quota { /* zero: nobody asked yet */
  * now: seconds that only grow; rate: requests a second, of which one second's worth may come at
  * once. Root is always let in. */
 int quota_enter(struct quota *q, uid_t uid, double now, unsigned connections, double rate);
-/* A request took so long: it costs as much as so many that take a millisecond, ten at most, and one
- * that is refused four at least. Root's costs nothing. */
+/* Charge the user for a request that took so long: one token a millisecond, ten at most; a refused
+ * one costs at least four. Root pays nothing. */
 void quota_charge(struct quota *q, uid_t uid, double seconds, bool is_refused);
-/* Requests that the user may still make at once; less than 0: it took more than its share. Root: no
- * end of them. */
+/* Requests that the user may still make at once; below 0: it took more than its share. Root:
+ * infinite. */
 double quota_left(struct quota *q, uid_t uid);
-/* It was not let in: is it to be told? Not as often as it likes, as that costs more than hanging
- * up.
- */
+/* The user was refused: send an answer? Not every time, because an answer costs more than hanging
+ * up. */
 bool quota_is_to_tell(struct quota *q, uid_t uid, double now);
 void quota_leave(struct quota *q, uid_t uid);

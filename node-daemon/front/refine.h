@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* refine.h - what a job asks for, learned after its cgroup was made
+/* refine.h - finds out a job's demand after its cgroup was made
  *
  * On the host of the job's script Grid Engine is asked, twice more where it does not answer; the
  * job goes on meanwhile with what its execd wrote. When the answer holds it stays with the job's
@@ -17,12 +17,12 @@ struct refine { /* refine.c's */
     struct reader_link *reader;
     void (*settled)(void *arg);
     void *arg;
-    struct loop_timer soon;  /* for settled: nobody who asks is to be answered while one asks */
+    struct loop_timer soon;  /* for settled: answers no client while another one is being served */
     struct loop_timer later; /* while there are jobs to ask about again */
 };
 
-/* settled is called, by the loop itself, when a job's demand is known, or not for a while: those
- * who wait for it can be answered. */
+/* The loop calls settled when a job's demand is known, or will not be for a while: the clients that
+ * wait for it can be answered. */
 void refine_init(struct refine *r, struct loop *l, struct jobs *jobs, struct reader_link *reader,
                  const struct conf *conf, void (*settled)(void *arg), void *arg);
 void refine_stop(struct refine *r); /* zero is fine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* requests.h - what is answered to whom */
+/* requests.h - answers the requests of clients */
 #pragma once
 
 #include "node-daemon/conf/conf.h"
@@ -18,10 +18,10 @@ struct requests {
     int sentinels;   /* their directory; -1: none */
     double told;     /* when a refusal was last logged, by loop_now(): users are not to fill logs */
     unsigned untold; /* refusals since then */
-    uint64_t failed; /* what users asked for and could not be done */
+    uint64_t failed; /* requests of users that failed */
 };
 
-struct client { /* who asks, and what was found out for its one request */
+struct client { /* a connected process, and the findings for its one request */
     int fd;     /* its connection */
     pid_t pid;
     uid_t uid; /* effective, when it connected */
@@ -30,9 +30,9 @@ struct client { /* who asks, and what was found out for its one request */
 
 /* An answer of this result; text may be NULL. */
 void answer_init(struct grant_answer *a, enum grant_result result, const char *text);
-/* Do what is asked: a malloc'ed array of answers, *ret_n of them. NULL: out of memory, or *ret_n is
- * 0 and it cannot be answered yet: ask again when something about jobs is settled. request is of
- * the right size, but anything else about it is the peer's choice. */
+/* Serve a request: returns a malloc'ed array of *ret_n answers. NULL with *ret_n 0: it cannot be
+ * answered yet; call again when something about jobs is settled. NULL else: out of memory. request
+ * has the right size; the peer chose all of its contents. */
 struct grant_answer *requests_answer(struct requests *r, struct client *peer,
                                      const struct grant_request *request, size_t *ret_n);
 

@@ -22,16 +22,16 @@ struct server {        /* server.c's */
     void *arg;
 };
 
-/* Listen at the sockets that start has, show signs of life. start and requests must outlive it. -1
+/* Listen at the sockets in start, and show signs of life. start and requests must outlive it. -1
  * with err. */
 int server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests,
                 struct error *err);
-/* The same at others: they were made again. 0, or -1 with err. */
+/* The sockets were made again: listen at the new ones. 0, or -1 with err. */
 int server_listen(struct server *s, struct error *err);
-/* Something about jobs is settled: who waits for it is answered. */
+/* Something about jobs is settled: answer the clients that wait for it. */
 void server_settled(struct server *s);
-/* The reader has been busy for this user so long, and is free for the next one. */
+/* The reader has worked so long for this user, and is free for the next one. */
 void server_reader_took(struct server *s, uid_t uid, double seconds);
-/* Accept nobody any more, and call drained when who is here has an answer, in some seconds. */
+/* Accept no more, and call drained when all clients have answers, within some seconds. */
 void server_drain(struct server *s, void (*drained)(void *arg), void *arg);
 void server_close(struct server *s); /* zero is fine */

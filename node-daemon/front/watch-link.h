@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch-link.h - what watch finds, and what it is told */
+/* watch-link.h - front's link to watch */
 #pragma once
 
 #include "node-daemon/front/requests.h"
@@ -10,7 +10,7 @@ enum { WATCH_GROUPS = 4096 };
 struct watch_group {
     char job[GRANT_JOB_MAX];
     gid_t group;  /* 0: free */
-    uid_t uid;    /* its job's, when that has ended */
+    uid_t uid;    /* of its job, once that has ended */
     double ended; /* 0: it has not */
 };
 
@@ -38,8 +38,8 @@ void watch_link_consider(struct watch_link *w, pid_t pid);
 void watch_link_note(struct watch_link *w, const char *job, gid_t group);
 /* Find now the processes that have the group of a task of this job, and are in no job's cgroup. */
 void watch_link_ended(struct watch_link *w, const struct job *job);
-/* Something was not heard: look at everything. */
+/* Events were lost: have watch look at everything. */
 void watch_link_look(struct watch_link *w);
-/* Have it say who is in a job that is stuck, in this part of the ground, and in what they wait:
- * jobs_take_stuck(), later. */
+/* Ask watch which processes are in this part of a stuck job, and what they wait for;
+ * jobs_take_stuck() gets the answer later. */
 void watch_link_stuck(struct watch_link *w, const struct job *job, size_t part);

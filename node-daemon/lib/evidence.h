@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* evidence.h - what a manager's root wrote of a job on this host: plain data, which goes between
- * processes */
+/* evidence.h - what a manager's root wrote about a job on this host; plain data for records */
 #pragma once
 
 #include <sys/types.h>
@@ -13,9 +12,9 @@ enum { EVIDENCE_BINDING_MAX = 2048, EVIDENCE_WORD_MAX = 32 };
 
 struct evidence {
     char name[GRANT_JOB_MAX];
-    uid_t uid; /* 0: the manager does not say clearly whose it is, and so nobody's */
-    /* The manager said this more than once, so that it is perhaps the user's word: the smallest
-     * holds, or none. "": nothing */
+    uid_t uid; /* 0: nobody's, because the manager does not name one owner */
+    /* A name with several values, of which a user may have written some: the smallest value holds,
+     * or none. "": no such name */
     char twice[EVIDENCE_WORD_MAX];
     struct limits limits; /* of all its processes here, as far as it is known by now */
     struct share share;   /* what its manager wrote of this host */

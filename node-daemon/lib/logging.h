@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* logging.h - where the daemon's lines go */
+/* logging.h - chooses where the daemon's log goes */
 #pragma once
 
 #include "common/log.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mover-protocol.h - what the mover, which alone is root, is asked, and what it answers
+/* mover-protocol.h - requests to the mover, the only process that stays root, and its answers
  *
- * One question at a time on each link, which is answered at once. A job is its directory's name.
- * The mover keeps nothing between questions: all state is the tree of cgroups. */
+ * Each link carries one request at a time, and the mover answers it at once. A job is its
+ * directory's name. The mover keeps nothing between questions: all state is the tree of cgroups. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,8 +34,8 @@ enum mover_op {
     MOVER_PREPARE, /* v1: fill the cpuset of the ground from above; exclusive: make it so */
 };
 
-/* A job's directory is marked by its mode, so that a daemon that starts again knows it. All of them
- * let others read: the mode is root's word and no protection. */
+/* A job's directory is marked by its mode, so that a daemon that starts again knows it. Every mark
+ * lets others read: the mode is information by root, not protection. */
 enum mover_mark {
     MARK_OTHER, /* none of these: being made, or it has ended */
     MARK_WHOLE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reader-protocol.h - what front asks the reader, and what the reader tells by itself
+/* reader-protocol.h - front's questions to the reader, and events that the reader reports
  *
  * The reader may be stuck in a file system that does not answer, so front never waits for it: a
  * question has an id, its answer comes or does not, and others go on. */

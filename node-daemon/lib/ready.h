@@ -6,7 +6,7 @@
 
 /* Standard input, output and error lead nowhere from now on. */
 void ready_release_standard(void);
-/* The daemon serves: whoever started it goes on. ready: from daemonize(), or -1. */
+/* The daemon serves: let the process that started it go on. ready: from daemonize(), or -1. */
 void ready_tell(int ready);
 /* Write this process's number into a new file, in place of an old one. */
 int pidfile_write(const char *path, struct error *err);

@@ -78,7 +78,7 @@ int start_receive(struct start *ret, struct error *err);
 /* Take one more gift, of which `link` or `of` is the new one: the old descriptor is closed. 0 with
  * *ret_gift and *ret_which, or -1: the supervisor has gone, and the process is to end. */
 int start_take(struct start *s, enum gift *ret_gift, unsigned *ret_which);
-/* Is there a gift to take? Who waits for a link may have taken what was there. */
+/* Is there a gift to take? start_await_link() may have taken those that were there. */
 bool start_has_gift(void);
 /* Wait until there is another link to this process than the one that has broken; 0, or -1: the
  * supervisor has gone, or none came in `seconds`. */

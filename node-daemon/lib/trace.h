@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.h - every action of the daemon's as a line: for who wants to see what it does, and when
+/* trace.h - every action of the daemon's as a line: for an administrator who watches it
  *
  *     2026-11-22T03:25:21.123Z enter job=23.1 task=1.n12 pid=4711 ...
  * A word for the action, then words NAME=VALUE; nothing of a user's choice is in it. */

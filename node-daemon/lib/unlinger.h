@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* unlinger.h - taking from a user's socket, and closing it, without waiting for what the user sent
- * along
+/* unlinger.h - reads from and closes a user's socket without waiting on a descriptor that the user
+ * has sent with it
  *
- * A packet can carry a descriptor, and whoever drops the last reference to that closes it. The
+ * A packet can carry a descriptor, and the process that drops its last reference closes it. The
  * close of a TCP socket with SO_LINGER waits for as long as its owner likes. A signal ends that
  * wait, and the kernel goes on with the close by itself. (Linux 6.16 lets a socket refuse
  * descriptors; see command/resolve.c.) */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* watch-protocol.h - between watch, which finds processes that did not ask, and front
+/* watch-protocol.h - records between front and watch, which finds processes that did not ask
  *
- * Watch proves of a process what /proc shows; front has the reader prove the rest, has the job's
- * cgroup made, and says which it is. Watch then has the mover put the process there. */
+ * Watch proves what /proc shows of a process. Front has the reader prove the rest, has the job's
+ * cgroup made, and tells watch its name. Watch then has the mover put the process there. */
 #pragma once
 
 #include "containment/cgroup/dir.h"

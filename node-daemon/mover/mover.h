@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mover.h - what the files of the mover know of each other */
+/* mover.h - functions that the files of the mover share */
 #pragma once
 
 #include <stddef.h>
@@ -38,8 +38,8 @@ int job_end(const struct ground *g, const struct mover_request *q, struct mover_
 
 /* ---- identity.c ------------------------------------------------------------------------------ */
 
-/* A number means a process only while that lives. /proc/PID, once it is open, stays that of this
- * process: it reads as nothing when the process has ended, whoever has its number then. */
+/* A pid names a process only while that lives. An open /proc/PID stays with its process: when that
+ * has ended it reads as nothing, even if another process has the pid. */
 
 struct identity {
     pid_t pid;

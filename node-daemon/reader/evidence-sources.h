@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* evidence-sources.h - in which job of a resource manager a process is, from what that manager's
- * root wrote */
+/* evidence-sources.h - finds a process's job from what the resource manager's root wrote */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +10,8 @@
 #include "node-daemon/conf/conf.h"
 #include "node-daemon/lib/reader-protocol.h"
 
-/* ---- asker.c: as whom a process connected, from the kernel alone ----------------------------- */
+/* ---- asker.c: user and groups of a process that connected, by the kernel
+ * ----------------------------- */
 
 /* All are those of the moment of connect(): a process that execs another program, or hands its
  * socket on, changes nothing. */
@@ -32,8 +32,8 @@ bool asker_has_group(const struct asker *a, gid_t group);
 
 /* ---- owner.c --------------------------------------------------------------------------------- */
 
-/* The user of this name, as the host's name services know it, which can take as long as they do.
- * 0, or -1: there is none, or it is root, who owns no job. */
+/* Look up the user in the host's name services, which may take long. 0, or -1: there is no such
+ * user, or it is root, who owns no job. */
 int owner_find(const char *name, uid_t *ret);
 
 /* ---- evidence-sources.c ---------------------------------------------------------------------- */
@@ -55,8 +55,8 @@ struct evidence_source {
      * writes nothing of it. */
     int (*look_up)(const struct conf *c, const char *name, const char *task,
                    struct task_evidence *ret, struct error *err);
-    /* Its own daemon of this host, by whose limits a job goes that has none; -1: not known.
-     * NULL likewise. */
+    /* The manager's daemon on this host, whose limits count for a job without its own; -1: not
+     * known. NULL likewise. */
     pid_t (*daemon)(const struct conf *c);
     /* Does the manager still have the job on this host? 1, 0, or -1: cannot say. */
     int (*is_known)(const struct conf *c, const char *name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inquiry.h - asking a manager's own tool what a job asks for, in a process of its own
+/* inquiry.h - learns a job's demand from the manager's own tool, in a separate process
  *
- * What the tool writes is the users' to influence, and large: it is read and understood by a
- * program of its own, mprund-qstat, which runs as the user of who asks, who must not be root, in an
- * environment from the configuration, with limits and a time, and answers by one small record. */
+ * The tool's output is large, and users can influence it. So a separate program, mprund-qstat,
+ * reads it. It runs as the reader's user, who must not be root, with limits, a time and an
+ * environment from the configuration, and answers by one small record. */
 #pragma once
 
 #include "common/loop.h"

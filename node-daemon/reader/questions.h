@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* questions.h - what the reader answers: what it reads itself, and what a manager's tool says */
+/* questions.h - the reader's answers: from files that it reads, and from a manager's tool */
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ typedef void (*reply_fn)(void *arg, const struct reader_answer *a);
 
 /* An answer to q, or an event, in which nothing else is set. */
 void reply_init(struct reader_answer *ret, enum reader_op what, uint64_t id);
-/* It cannot be said, for err. */
+/* Make a an answer that failed with err. */
 void reply_fail(struct reader_answer *a, const struct error *err);
 /* 1: the texts of q end, and there is such a question. */
 bool question_is_whole(const struct reader_request *q);
@@ -37,7 +37,7 @@ int demands_open(struct demands *d, struct loop *l, const struct conf *conf, rep
                  struct error *err);
 void demands_close(struct demands *d); /* zero is fine */
 void demands_ask(struct demands *d, const struct reader_request *q);
-/* Nobody waits for the questions so far any more: they get no answer. */
+/* Front has gone: give no answers to the questions so far. */
 void demands_forget(struct demands *d);
 
 /* ---- claims.c: of which job a process is that did not ask ------------------------------------ */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* spool-watch.h - hearing of what an execd of Grid Engine writes about its tasks, by inotify */
+/* spool-watch.h - watches by inotify what an execd of Grid Engine writes about its tasks */
 #pragma once
 
 #include <stddef.h>

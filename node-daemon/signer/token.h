@@ -4,8 +4,7 @@
  * A record of fixed size behind a MAC (libsodium's crypto_auth, HMAC-SHA512-256) by a key that all
  * hosts of a cluster have and only root can read. It goes with the job's tasks, through users'
  * hands, and holds for its own job, user and cluster, for a time. As text it is base64 for URLs,
- * letters, digits, '-' and '_' only; on the way it may be seen, and says nothing that qstat does
- * not. */
+ * letters, digits, '-' and '_' only; users may see it: it has nothing that qstat does not show. */
 #pragma once
 
 #include <sys/types.h>
@@ -48,6 +47,6 @@ int token_sign(const struct token_key *key, const struct token *t, int64_t now,
  * for the caller to compare: token_is_for(). */
 int token_open(const struct token_key *key, const char *text, int64_t now, struct token *ret,
                struct error *err);
-/* NULL: it is for this job of this user here; else why not. */
+/* Returns NULL if the grant is for this job, user, cell and host; else the reason. */
 const char *token_is_for(const struct token *t, const char *job, uid_t uid, const char *cell,
                          const char *host);

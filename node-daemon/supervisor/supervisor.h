@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* supervisor.h - what the files of the supervisor know of each other */
+/* supervisor.h - functions that the files of the supervisor share */
 #pragma once
 
 #include "node-daemon/lib/start.h"
@@ -22,11 +22,11 @@ struct children {
 };
 
 double children_now(void);
-/* Start those that are to be, now: all at first. Those that cannot be started come again later. */
+/* Start the children that are due: at first all. Retries later those that cannot be started. */
 void children_start(struct children *c);
 /* A child has ended, and is to be started again. */
 void children_ended(struct children *c, pid_t pid, int status);
-/* The sockets are others now, and what belongs to them: give them to front. */
+/* The sockets were made again: give the new ones, and what belongs to them, to front. */
 void children_give_sockets(struct children *c);
 /* Milliseconds until one is to be started; -1: none is. */
 int children_wait_ms(const struct children *c);
@@ -49,9 +49,9 @@ int resolver_run(char **argv, const char *what, struct children *c);
 
 /* ---- rights.c -------------------------------------------------------------------------------- */
 
-/* In a child: become what the role is to be. Only the mover stays root, with few capabilities;
- * watch keeps two; the others none. None gets more by what it executes, or leaves a core file. 0,
- * or -1 with errno. */
+/* In a child: take the user and rights of the role. Only the mover stays root, with few
+ * capabilities; watch keeps two; the others none. None gets more by what it executes, or leaves a
+ * core file. 0, or -1 with errno. */
 int rights_take(enum role role, const struct plan *plan);
-/* The supervisor itself: no more than it and its children need. 0, or -1 with errno. */
+/* Reduce the supervisor's rights to what it and its children need. 0, or -1 with errno. */
 int rights_of_supervisor(void);

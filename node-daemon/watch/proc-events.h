@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proc-events.h - hearing from the kernel of every exec on this host: the process connector
+/* proc-events.h - gets every exec on this host from the kernel's process connector
  *
- * It answers root in the initial network (and process) namespace only, and drops what nobody reads
- * in time: what is heard is where to look, and never all there is. */
+ * It answers root in the initial network (and process) namespace only, and drops events that are
+ * not read in time: events say where to look, and some may be missing. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* process.h - a process that did not ask: held on to, and looked at
+/* process.h - reads what /proc shows of a process that did not ask
  *
- * Everything is read through one open /proc/PID, which stays that of this process, so that a number
- * that was given to another one meanwhile reads as nothing. */
+ * All reads go through one open /proc/PID, which stays with its process: a reused pid reads as
+ * nothing. */
 #pragma once
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
  *
  * A manager's own process runs the program that the configuration names (that file, whatever it is
  * called), with the real uid of root, as a child of the manager's daemon, which is known the same
- * way. Only root can have started it, and what it then says of its job is root's word. */
+ * way. Only root can have started it, so what it says of its job comes from root. */
 #pragma once
 
 #include "common/error.h"
