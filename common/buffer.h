@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* buffer.h - a growing queue of bytes: appended at the end, consumed from the front */
+/* buffer.h - a growing queue of bytes: append at the end, consume from the front */
 #pragma once
 
 #include <stddef.h>

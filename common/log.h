@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* log.h - what a program says of itself, one line at a time */
+/* log.h - messages of a program, a line each */
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ typedef size_t (*log_escape_fn)(const char *text, size_t n, char *to, size_t siz
 /* name stands before every line ("mprun: ...") and is copied. level: the most verbose one shown. */
 void log_open(const char *name, enum log_level level);
 enum log_level log_level(void);
-/* Lines are shown so, in which words of others stand; NULL: as they are. */
+/* Escape every line by this function, because lines can have foreign text; NULL: do not escape. */
 void log_set_escape(log_escape_fn escape);
 void log_set_sink(log_sink_fn sink, void *arg); /* NULL: standard error again */
 

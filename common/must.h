@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* must.h - memory that a program has, or it ends
+/* must.h - ends the program when there is no memory
  *
- * For mprun, mpstarter, mppmi and the tools, and for wire/, plan/, rm-adapters/, containment/step/
- * and containment/job-cgroup/, which are theirs: nothing that they could still do without memory is
- * of use, and when one of them ends, for whatever reason, the others clean up. mprund's processes,
- * but for its command and the one that reads XML, and what is linked into them return an error
- * instead. */
+ * For mprun, mpstarter, mppmi and the tools, and their wire/, plan/, rm-adapters/,
+ * containment/step/ and containment/job-cgroup/: without memory they could do nothing useful, and
+ * when one of them ends, the others clean up. mprund's processes, except its command and the one
+ * that reads XML, and the code linked into them return an error instead. */
 #pragma once
 
 /* Say that there is no memory, and end the program with EXIT_CODE_MPRUN. */

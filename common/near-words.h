@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* near-words.h - which word was meant */
+/* near-words.h - finds the word that a user meant */
 #pragma once
 
 #include <stddef.h>

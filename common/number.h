@@ -18,8 +18,9 @@ int size_parse(const char *text, const char *what, uint64_t *ret_bytes, struct e
 /* Seconds: "90", "1.5", "90s", "2m", "1h30m", "1:30:00", "5:00" (minutes:seconds). */
 int duration_parse(const char *text, const char *what, double *ret_seconds, struct error *err);
 
-/* In a file of the kernel's: a number up to a blank or the end of its line; "max" is ERANGE. And
- * that behind `key` in lines "key value" or "key: value"; ENOENT: there is no such line. */
+/* Parse a number of a file of the kernel, up to a blank or the end of its line; "max" is ERANGE.
+ * flat_key_u64: the number behind `key` in lines "key value" or "key: value"; ENOENT: no such
+ * line. */
 int u64_parse(const char *text, uint64_t *ret);
 int flat_key_u64(const char *text, const char *key, uint64_t *ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* own-name.h - a well-known name in a directory of everybody, that another user may have taken */
+/* own-name.h - a well-known name in a shared directory, where another user may have taken it */
 #pragma once
 
 #include <sys/stat.h>

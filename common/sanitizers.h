@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sanitizers.h - is this a build with AddressSanitizer, whose shadow memory and checks ask for
- * exceptions? */
+/* sanitizers.h - HAS_ADDRESS_SANITIZER: is its shadow memory there, which needs exceptions? */
 #pragma once
 
 #ifndef __has_feature

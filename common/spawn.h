@@ -36,19 +36,19 @@ struct memory_policy { /* as set_mempolicy(2) has it */
 };
 
 struct spawn {
-    const char *path;  /* what to execute; no search in PATH */
+    const char *path;  /* what to execute; PATH is not searched */
     char *const *argv; /* exact bytes, NULL-terminated */
     char *const *envp;
     const char *directory;       /* NULL: stay */
     int fds[3];                  /* become 0, 1, 2; -1: /dev/null */
-    const int *keep_fds;         /* further descriptors, which keep their numbers; all others are */
+    const int *keep_fds;         /* further descriptors that keep their numbers; all others are */
     size_t nkeep_fds;            /* closed */
     int umask;                   /* -1: as it is */
     int set_nice, nice;          /* nice only if set_nice */
     const struct rlimit *limits; /* RLIM_NLIMITS entries; NULL: as they are. rlim_max RLIM_INFINITY
                                     leaves the hard limit as it is, else it is a failure if the
                                     process may not have it; rlim_cur is cut to the hard limit. */
-    const unsigned char *limit_set; /* which entries count; NULL: all */
+    const unsigned char *limit_set; /* true: use that entry of limits; NULL: all */
     const cpu_set_t *affinity;      /* NULL: as it is */
     size_t affinity_size;
     const struct memory_policy *memory; /* NULL: as it is */

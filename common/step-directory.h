@@ -29,5 +29,5 @@ void step_directories(const char *place, const char *id, enum step_directory_of 
                       void *arg);
 /* Is the directory of this name in `dir` this user's alone, and does its owner live? */
 bool step_directory_is_own(int dir, const char *name);
-/* Remove those of this user that have no owner. */
+/* Remove this user's directories that have no owner. */
 void step_directories_sweep(const char *place, const char *id, enum step_directory_of of);

@@ -13,8 +13,8 @@ void text_table_destroy(struct text_table *t);
 /* Add the next cell: cells fill row after row. */
 void text_table_cell(struct text_table *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same of a text, and of a number: cells without a value, printed as "-", where it is NULL or
- * "", or the number that stands for it. */
+/* Add a text or a number; NULL, "" and the number `unknown` give a cell without a value, printed
+ * "-". */
 void text_table_text(struct text_table *t, const char *text);
 void text_table_number(struct text_table *t, uint64_t n, uint64_t unknown);
 /* Drop columns in which every row is unknown. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* text.h - texts that are made of a format, appended to, or written piece by piece
+/* text.h - makes texts by a format, by appending, or by writing
  *
  * All texts are the caller's to free. */
 #pragma once

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* words.h - splitting text into words, and quoting a word, by the rules of a POSIX shell; and what
- * of foreign text can be shown
+/* words.h - splits and quotes words by the rules of a POSIX shell, and makes foreign text printable
  *
  * Blanks separate, '...' and "..." and \ quote; nothing else is special: no variables, no
  * patterns. */

@@ -14,11 +14,11 @@ struct sourced_count {
 };
 
 struct alloc_host {
-    char *name; /* as ranks and messages name it; unique in the allocation */
+    char *name; /* its name for ranks and messages, unique in the allocation */
     struct sourced_count slots;
-    uint32_t max_slots;      /* upper bound on ranks; 0: none */
-    uint32_t granted;        /* slots that a manager has given the job here, however many of
-                                them are used; 0: there is none, or it did not say */
+    uint32_t max_slots; /* upper bound on ranks; 0: none */
+    uint32_t granted; /* slots that the manager granted the job here, used or not; 0: no manager, or
+                         not stated */
     uint32_t manager_number; /* the manager's own number of the host, where it has one */
     int here;                /* it is the machine that mprun runs on */
     int cores_known;         /* 0: the job has all cores that the host's starter is allowed */
@@ -30,11 +30,12 @@ struct alloc_host {
 
 struct allocation {
     char job_id[64];   /* "" without a resource manager */
-    char cluster[160]; /* in which that number is one job's alone; or "" */
+    char cluster[160]; /* the cluster in which job_id is unique; or "" */
     struct alloc_host *hosts;
     size_t nhosts;
-    char source[160]; /* of the hosts as a whole, where theirs differ: "host file 'x'"; "": none */
-    char more[96];    /* words that ask the manager for N slots, without the N; or "" */
+    char source[160];    /* of all hosts together, if their own sources differ: "host file 'x'"; "":
+                            none */
+    char more[96];       /* words that ask the manager for N slots, without the N; or "" */
     uint32_t slot_cores; /* cores that a rank of a slot is to have; 0: the manager did not say */
     char slot_cores_source[32]; /* of that number */
     int may_oversubscribe;      /* no manager granted anything: more ranks than slots are allowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* limits.h - what a rank, the ranks of a host, or a whole step may use, and what holds it to that
+/* limits.h - limits of a rank, of a host's ranks or of a step, and the mechanisms that hold them
  *
  * A new kind of limit is a member of enum limit_kind and of struct limits, a line of the table in
  * limits.c, and what holds it: each version of cgroups; setrlimit(), for which the table is enough;
@@ -87,8 +87,7 @@ const char *limit_level_text(enum limit_level level); /* "step", "host", "rank" 
 
 bool limits_is_any_set(const struct limits *l);
 void limits_forget_holders(struct limits *l); /* held_by of all becomes HELD_BY_NONE */
-/* What no cgroup holds is held by the next best: held_by of limits that are set and held by nothing
- * is filled in. */
+/* Gives each limit that is set and that no cgroup holds the next best holder (held_by). */
 void limits_hold_without_cgroup(struct limits *l, enum limit_level level);
 /* Is the limit (also) held by samples? */
 bool limit_is_sampled(const struct limits *l, enum limit_kind k, enum limit_level level);

@@ -43,7 +43,7 @@ struct rank_name rank_set_at(const struct rank_set *s, uint32_t index);
 int64_t rank_set_index(const struct rank_set *s, struct rank_name r);
 bool rank_set_has(const struct rank_set *s, struct rank_name r);
 bool rank_set_meets(const struct rank_set *a, const struct rank_set *b); /* a rank is in both */
-/* By how much each rank of b is above the same of a; -1: they differ in more than that. */
+/* The distance by which all ranks of b are above those of a; -1: the sets differ otherwise. */
 int64_t rank_set_distance(const struct rank_set *a, const struct rank_set *b);
 
 /* "rank 7", "ranks 0 to 3", "ranks 1, 4 to 10 in steps of 2, 12", "no ranks". The caller frees it.

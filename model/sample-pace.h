@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sample-pace.h - how often amounts that are limited are looked at: often at first and where little
- * is left, seldom while nothing grows and much is left
+/* sample-pace.h - the pace at which a host samples limited amounts: fast at first and near a limit,
+ * slow while nothing grows and much is left
  *
  * A look costs a host 20 us for each process: each 4 s it is 0.05 % of a core for 100 ranks. */
 #pragma once

@@ -34,7 +34,7 @@ struct placement {
     struct rank_set ranks;
     const struct idset *granted; /* threads, borrowed; NULL: all that its starter is allowed */
     const char *granted_cores;   /* instead, borrowed: alloc_host.core_list; NULL: none stated */
-    uint32_t share;    /* where neither says which: the job has so many cores; 0: it has all */
+    uint32_t share;    /* number of cores of the job if neither field names them; 0: all */
     const char *slots; /* borrowed: see struct binding_request; NULL: none */
 };
 
@@ -47,7 +47,7 @@ enum tracking {
 };
 const char *tracking_text(enum tracking t);
 
-/* How ranks of a host are kept from GPUs that are not theirs; the strongest way is last. */
+/* How a host keeps ranks from GPUs of others; the strongest way is last. */
 enum devices_held {
     DEVICES_OPEN,    /* nothing that is known */
     DEVICES_OF_JOB,  /* ranks can open the job's, and no other */
@@ -102,7 +102,7 @@ struct step {
     uint32_t universe;  /* ranks that all worlds of the step have room for at once; 0: any number */
     int oversubscribed; /* some host has more ranks than cores */
     struct binding_request bind;
-    bool slurm_variables; /* ranks get those that srun sets for its tasks */
+    bool slurm_variables; /* ranks get the variables that srun sets for its tasks */
     bool overlap;         /* --overlap: use cores of the user's other steps as if they were free */
     struct containment_request containment;
     struct limits rank_limits; /* --mem-per-rank */
@@ -134,7 +134,7 @@ struct step {
 const struct app *step_app_of(const struct step *s, struct rank_name name);
 /* The limits of a rank of the program (NULL: one without its own), as the user wants them. */
 const struct limits *step_rank_limits(const struct step *s, const struct app *a);
-/* What any rank has a limit of, with the lowest one. */
+/* For each kind the lowest limit that any rank has. */
 struct limits step_lowest_rank_limits(const struct step *s);
 void app_free(struct app *a);   /* what it holds, not itself */
 void step_free(struct step *s); /* the same */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage.h - what a rank, a host's starter, or a step used. An unknown value is absent, never 0. */
+/* usage.h - resources that a rank, a host's starter, or a step used. An unknown value is absent,
+ * never 0. */
 #pragma once
 
 #include <stdbool.h>

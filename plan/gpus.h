@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gpus.h - which of a host's GPUs each rank has. Pure: the result depends on the arguments alone */
+/* gpus.h - deals the GPUs of a host to its ranks. Pure: the result depends on the arguments
+ * alone */
 #pragma once
 
 #include <stdbool.h>
@@ -27,7 +28,7 @@ uint32_t plan_gpu_part(const struct plan_gpu_wish *wish);
 /* The GPUs that so many parts are, rounded up. */
 uint64_t plan_gpus_needed(const struct plan_gpu_wish *wish, uint32_t nranks);
 /* Deal GPUs to ranks: those near their cores first, to all ranks, and among those that are shared
- * the one that is used least. ret: nranks empty sets, of indexes of gpu. True: there are too few,
- * and ret and used have what was dealt. */
+ * the one that is used least. ret: nranks empty sets, of indexes of gpu. True: there are too few;
+ * ret and used then have the part that was dealt. */
 bool plan_gpus_deal(struct plan_gpu *gpu, size_t n, const struct plan_gpu_wish *wish,
                     uint32_t nranks, struct idset *ret);

@@ -31,15 +31,15 @@ struct plan_options {
     uint32_t world;          /* of the ranks */
     uint32_t turn;           /* so many ranks to each host in turn; 0: host after host is filled */
     uint32_t numbers;        /* the same for the numbers of ranks */
-    const uint32_t *host_of; /* instead: the host of each rank, nhost_of of them; or NULL */
+    const uint32_t *host_of; /* instead: each rank's host, nhost_of of them; or NULL */
     uint32_t nhost_of;
     bool even;         /* each host gets as many, but one, if they have the slots */
     int oversubscribe; /* 1: allowed, 0: not, -1: as the allocation says */
 };
 
-/* Fill hosts in order, or one slot of each in turn. Slots come first; what is left over
- * (oversubscription) is dealt round robin in proportion to slots. The error has the arithmetic and
- * the way out. */
+/* Fill hosts in order, or one slot of each in turn. Fills slots first; deals the remaining ranks
+ * (oversubscription) round robin in proportion to slots. The error has the arithmetic and the way
+ * out. */
 int plan(const struct allocation *a, const struct plan_options *o, struct plan *ret,
          struct error *err);
 void plan_free(struct plan *p);

@@ -12,9 +12,8 @@ struct topology;
 /* Loads this machine's topology without I/O devices, reduced to `granted` (NULL: all), to the
  * process's affinity and to its cpuset. NULL with err. */
 struct topology *topology_load(const struct idset *granted, struct error *err);
-/* Look at this machine now, unless that was done: the next topology_load(), also in a process that
- * is forked, uses what was found, if all that the process may run on is in it. That it fails is
- * seen by topology_load(). */
+/* Reads this machine's topology now, once. The next topology_load(), also in a forked process, uses
+ * it if it has all threads that the process may run on. topology_load() reports failures. */
 void topology_look(void);
 /* The topology of another machine: of a file, hwloc's XML or its words for a synthetic machine; or
  * of these words themselves. NULL with err. */

@@ -37,7 +37,7 @@ enum start_event {
                      says why */
 };
 
-/* An open start channel. Who receives START_CHANNEL_OPEN owns the descriptors. */
+/* An open start channel. The receiver of START_CHANNEL_OPEN owns the descriptors. */
 struct start_channel {
     int in_fd;        /* write end of the start client's standard input */
     int out_fd;       /* read end of its standard output */
@@ -146,17 +146,17 @@ struct rm_adapter {
     void (*reported)(struct starting *s, size_t host);
     /* The host's link has ended: its starter needs no more time. NULL: no matter. */
     void (*left)(struct starting *s, size_t host);
-    /* The host does not answer any more: kill its start client, which may never notice. Its event
+    /* The host has stopped answering: kill its start client, which may never notice. Its event
      * still comes. NULL: start clients must not be killed, and mprun stops waiting for them. */
     void (*abandon)(struct starting *s, size_t host);
     /* The start client ended before HELLO, with this status; `words` is what it wrote to standard
      * error. Unless it says START_NOT, another OPEN or FAILED follows. NULL: always START_NOT. */
     enum start_again (*again)(struct starting *s, size_t host, int status, const char *words);
-    /* The host's start client outlives mprun, and is another process's from now on: no event comes
-     * of it, and nothing is done to it. False: this one has to end with the step, or, with
-     * STDIO_SHARED, not yet: mprun asks again when another host has its agent. NULL: all have to
-     * end. *ret_fd: what the client of several hosts still says, for who takes them over, with the
-     * last of them; else -1. */
+    /* The host's start client outlives mprun and belongs to another process from now on: the
+     * adapter sends no event for it and leaves it alone. False: it must end with the step, or, with
+     * STDIO_SHARED, not yet: mprun asks again when another host has its agent. NULL: all must end.
+     * *ret_fd: with the last host of a shared client its standard error, for the new owner; else
+     * -1. */
     bool (*hand_over)(struct starting *s, size_t host, int *ret_fd);
     /* Begin the start of this host once more. Called after START_LATER, and for a host that was
      * elsewhere. NULL where `again`, `hand_over` and `remote_command` are. */
@@ -190,14 +190,14 @@ struct rm_adapter {
 
     enum stdio_channel stdio_channel;
     const char *stdio_reason; /* why it is not STDIO_PER_HOST; else NULL */
-    /* Bits, 1 << signal number: what the manager sends mprun it also sends the ranks of every host;
-     * mprun does not pass it on. */
+    /* Bits, 1 << signal number: signals that the manager sends to mprun and to the ranks of every
+     * host; mprun does not pass them on. */
     unsigned long signals_everywhere;
-    /* Bits: what the manager sends starters it means for ranks, and does not send mprun; starters
-     * pass it on to the ranks of their host. */
+    /* Bits: signals for ranks that the manager sends to starters and not to mprun; starters pass
+     * them on to the ranks of their host. */
     unsigned long signals_starters;
     bool suspends_script;   /* suspending the job stops the processes of its script, on that host
-                               only:   mprun has to stop the ranks of other hosts */
+                               only: mprun has to stop the ranks of other hosts */
     bool carries_variables; /* start clients take request->variables to other hosts, where the
                                manager's own daemons write them down */
     /* Sentences for the user; NULL: nothing to say. */

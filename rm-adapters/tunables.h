@@ -21,8 +21,8 @@
 
 /* Seconds for the last words of a task that srun says has ended: they may come after that. */
 #define SRUN_WORDS_SECONDS 0.3
-/* Seconds that starters that have gone have to end, before srun is told to end those that nobody
- * waits for. It kills all that is left at once. */
+/* Seconds for released starters to end, before mprun tells srun to end the rest. srun then kills
+ * all of them at once. */
 #define SRUN_END_SECONDS 1.0
 
 /* Seconds for an answer of pbs_mom, which may start a program of its own (the cgroups hook, 0.25 s)
@@ -33,9 +33,10 @@
 #define TM_SPAWNS_AT_ONCE 64
 /* Those of Torque have the start parameters, some kilobytes. */
 #define TM_SPAWNS_OF_TORQUE_AT_ONCE 8
-/* Seconds for it to take a session: the host's starter waits. */
+/* Seconds for pbs_mom to take a session: the host's starter waits. */
 #define TM_ATTACH_SECONDS 2.0
-/* Seconds for its first answer, for which it starts nothing: then it is taken for an older one. */
+/* Seconds for the first answer of pbs_mom, for which it starts nothing; later it counts as an older
+ * one. */
 #define TM_FIRST_ANSWER_SECONDS 4.0
 
 /* ---- managers' commands ---------------------------------------------------------------------- */

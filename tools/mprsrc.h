@@ -42,7 +42,7 @@ struct mprsrc_options { /* texts are argv's */
 extern const struct tool mprsrc_tool; /* mprsrc-options.c */
 struct mprsrc_options mprsrc_defaults(void);
 
-/* Root only: be o->user from here on, without groups, capabilities and a way back. -1 with err. */
+/* For root: become o->user for good, without groups and capabilities. 0, or -1 with err. */
 int mprsrc_become_user(const struct mprsrc_options *o, struct error *err);
 
 /* Runs qstat with these words (NULL-terminated, from argv[0] on) within o->timeout. 0 with its

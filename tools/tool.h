@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tool.h - what the command lines of all tools have in common: options and words in any order,
- * --help, --version, one sentence about an error */
+/* tool.h - the command lines of all tools: options and words in any order, --help, --version, one
+ * sentence about an error */
 #pragma once
 
 #include <stdbool.h>

@@ -37,7 +37,7 @@ int demand_of_job(const struct gridengine_job *job, const struct resource_names 
 bool demand_on(const struct demand *d, enum demand_what what, uint32_t slots, bool is_master,
                uint64_t *ret);
 
-/* Write it as bytes, for a pipe or another host: least significant first, unused ones zero. */
+/* Write d as bytes for a pipe or another host: least significant first, unused bytes zero. */
 void demand_put(const struct demand *d, uint8_t buf[DEMAND_BYTES]);
 /* Read it. 0 with *ret, or -1: demand_put() does not write such bytes. */
 int demand_get(const uint8_t buf[DEMAND_BYTES], struct demand *ret);

@@ -7,8 +7,8 @@
 
 struct error;
 
-/* The number of the job whose shepherd is an ancestor of this process, and the shepherd in
- * *ret_shepherd; 0: there is none. */
+/* Returns the number of the job whose shepherd is an ancestor of this process, and the shepherd's
+ * pid in *ret_shepherd; 0: there is none. */
 unsigned gridengine_session_job(pid_t *ret_shepherd);
 
 /* Set the variables of the job that this process lacks. Runs qconf to find the spool directory. 0,

@@ -18,7 +18,7 @@ int named_cut(const struct host_request *request, struct hostlist *granted, cons
  * Indices of a's hosts, *ret_n of them; the caller frees *ret. -1 with err. */
 int named_sequence(const struct host_request *request, const struct allocation *a, uint32_t **ret,
                    size_t *ret_n, struct error *err);
-/* The host of each mention of l among those of a: an index; the caller frees *ret. -1 with err. */
+/* For each mention in l the index of its host in a; the caller frees *ret. 0, or -1 with err. */
 int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t **ret,
                   struct error *err);
 /* The name of this machine. 0, or -1: it has none. */

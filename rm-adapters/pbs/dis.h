@@ -16,8 +16,8 @@ void dis_put_number(struct buffer *to, int64_t value);
 void dis_put_bytes(struct buffer *to, const void *p, size_t n);
 void dis_put_string(struct buffer *to, const char *text);
 
-/* Read from the beginning of n bytes. They return how many bytes that took; 0: it is not all there
- * yet; -1: this is no such thing. */
+/* Read an item from the beginning of n bytes. Return its length in bytes; 0: it is incomplete; -1:
+ * the bytes are no such item. */
 ssize_t dis_get_number(const uint8_t *p, size_t n, int64_t *ret);
 /* At most max bytes; *ret is in p. */
 ssize_t dis_get_bytes(const uint8_t *p, size_t n, size_t max, const uint8_t **ret, size_t *ret_n);

@@ -11,8 +11,8 @@
 /* In Torque: the start parameters themselves, in hexadecimal digits. */
 #define TM_PREAMBLE_VARIABLE "MPRUN_TM_PREAMBLE"
 
-/* The node of TM on which this process is, and how many there are: PBS_NODENUM counts hosts, and TM
- * counts lines. */
+/* Returns the TM node of this process, and in *ret_nodes the number of nodes: TM counts lines,
+ * PBS_NODENUM hosts. */
 uint32_t pbs_own_node(uint32_t *ret_nodes);
 
 /* Members of the adapter's table in tm-start.c, as adapter.h describes them. */

@@ -10,7 +10,7 @@ struct tm_link;
 
 struct tm_link_events {
     void (*answered)(void *arg, const struct tm_answer *answer);
-    /* No answer comes any more. The link may be closed in either call. */
+    /* The link is broken: no answer will come. Both calls may close the link. */
     void (*closed)(void *arg, const struct error *why);
 };
 
@@ -18,7 +18,7 @@ struct tm_link_events {
 struct tm_link *tm_link_open(struct loop *loop, const struct tm_job *job,
                              const struct tm_link_events *events, void *arg, struct error *err);
 void tm_link_close(struct tm_link *l); /* NULL is fine */
-/* Sends a finished request; what pbs_mom does not take at once waits for it. 0, or -1 with err. */
+/* Sends a finished request, and queues what pbs_mom does not take at once. 0, or -1 with err. */
 int tm_link_send(struct tm_link *l, const struct buffer *request, struct error *err);
 
 /* Asks one thing and waits for the answer, so many seconds at most. 0 with *ret, whose data is in

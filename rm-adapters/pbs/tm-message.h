@@ -47,7 +47,7 @@ struct tm_job {
 /* Is the environment a job's? 0 with *ret, or -1 with what is missing. */
 int tm_job_read(struct tm_job *ret, struct error *err);
 
-/* The number of a request: what it is of which of the caller's objects. */
+/* The number of a request, made of the caller's object and the request's kind. */
 static inline uint32_t tm_event(uint32_t object, enum tm_kind kind)
 {
     return (object + 1) * TM_KINDS + kind;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start-many.h - starts the start clients of many hosts, so many at once, and reports what becomes
- * of each
+/* start-many.h - starts the start clients of many hosts, a limited number at once, and reports each
+ * one's end
  *
- * This is what the adapters' start, cancel, reported, abandon, retry and destroy have in common.
- * They differ in how they open the start channel of one host. Each turn of the loop opens one. */
+ * The common part of the adapters' start, cancel, reported, abandon, retry and destroy. They differ
+ * in how they open the start channel of one host. Each turn of the loop opens one. */
 #pragma once
 
 #include "rm-adapters/adapter.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* srun-words.h - what a line of srun's standard error says, and of which tasks
+/* srun-words.h - parses lines of srun's standard error: meaning and tasks
  *
  * Slurm 22.05, srun --label. Three kinds of lines come:
  *

@@ -53,15 +53,16 @@ struct rm_starter_side {
     /* Set the counts that no variable gives. Called after those of `variables`. NULL: none. */
     void (*set_counts)(job_count_fn set);
 
-    /* Did the manager call this process as its starter method? Then the job is its, and plan()
-     * decides. NULL: that cannot be told; the job is its where its variable for JOB_ID is set. */
+    /* Did the manager call this process as its starter method? Then the job is this manager's, and
+     * plan() decides. NULL: unknown; the job is this manager's if its variable for JOB_ID is
+     * set. */
     bool (*has_called)(void);
     /* Does the manager write this word, which begins with a dash, before a command? Called only
      * after has_called() said yes. NULL: it writes none. */
     bool (*is_own_option)(const char *word);
-    /* Decide what the manager would have executed for these words (NULL-terminated; may be changed,
-     * and are kept by the command). 0, or -1: out of memory. Called only after has_called() said
-     * yes; NULL where that is NULL. */
+    /* Decide what the manager would have executed for these words (NULL-terminated; plan may change
+     * them, and the command keeps them). 0, or -1: out of memory. Called only after has_called()
+     * said yes; NULL where that is NULL. */
     int (*plan)(struct job_command *ret, char **words);
     /* Must this process not become a job, because it would have rights that are not the job's? The
      * reason, and in *ret_advice what the administrator does. NULL, or a NULL function: it may. */
@@ -76,8 +77,9 @@ struct rm_starter_side {
     int (*open_start)(int *ret_fd, struct error *err);
     /* Does the manager count the processes of this task by their session? NULL: it counts all. */
     bool (*counts_sessions)(void);
-    /* There: a process has got a session of its own: have the manager count it, too. Waits for the
-     * manager, some seconds at most. 0, also where the process has ended; or -1 with err. */
+    /* Where sessions count: a process has got a new session: have the manager count it, too. Waits
+     * for the manager, some seconds at most. 0, also where the process has ended; or -1 with
+     * err. */
     int (*attach_session)(pid_t pid, struct error *err);
     /* Does the manager hold this process by something of its own? True with a sentence that says by
      * what, where there is evidence that the user cannot forge. NULL: no evidence is known. */
