@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* job-suspension.c - the manager stops what is on mprun's host, and not the ranks of other hosts
+/* job-suspension.c - notices that the manager has stopped the job on mprun's host, but not on
+ * others
  *
  * Where the adapter says suspends_script, the manager sends SIGSTOP to everything that belongs to
  * the job's script on its host: mprun, its start clients, a starter that was forked. It cannot be

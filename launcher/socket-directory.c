@@ -2,7 +2,7 @@
 /* socket-directory.c - the directory of the step's sockets: made, locked, removed, and those of
  * steps whose mprun was killed before a starter of this machine knew of it
  *
- * These are looked for at the end of a step, when nobody waits any more. */
+ * mprun looks for these at the end of a step, when the user does not wait. */
 #include "launcher/socket-directory.h"
 
 #include <errno.h>

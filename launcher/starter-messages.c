@@ -38,8 +38,8 @@ static int take_hello(struct host *h, const Mprun__Hello *m)
     return 0;
 }
 
-/* The same reason on many hosts is said once, when all ranks run: beside a start that fails it
- * would be no help. */
+/* Print a reason of many hosts once, when all ranks run: beside a failed start it would not
+ * help. */
 static void note_tracking(struct host *h, const Mprun__Ready *m)
 {
     struct run *r = run_of(h);

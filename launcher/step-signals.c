@@ -118,7 +118,7 @@ static void interrupted(struct run *r)
         end_step(r, SIGINT);
 }
 
-/* Whoever continues the ranks, a tool's word does not count any more. */
+/* Any CONT to the ranks ends a suspension by a tool. */
 static void forget_tool(struct run *r)
 {
     if (r->signals.held_by_tool)

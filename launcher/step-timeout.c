@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-timeout.c - how long the step may run (--timeout), and what is said before
- * it ends for that */
+/* step-timeout.c - ends the step after --timeout, with the reports that the user wants before
+ * that */
 #include "common/log.h"
 #include "launcher/report/state-now.h"
 #include "launcher/run.h"

@@ -141,7 +141,7 @@ static bool is_unmarked_file(const struct app *app)
     return find_file(app, &st) && S_ISREG(st.st_mode) && !(st.st_mode & 0111);
 }
 
-/* What the kernel could not execute even if it were marked needs another program. */
+/* A file that the kernel could not execute even with the x bit needs an interpreter. */
 static void add_unmarked(struct error *err, const struct app *app)
 {
     char head[8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* usage.c - adding up what was used, without making the unknown a number */
+/* usage.c - adds up usage; unknown values stay unknown */
 #include "model/usage.h"
 
 static const char *const names[USAGE_FIELD_COUNT] = {

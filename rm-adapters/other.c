@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* other.c - jobs that mprun cannot serve: a sentence instead of ranks on one host
  *
- * Managers that mprun knows by name alone, and those of which a job has left only a part of what
- * their adapter needs. */
+ * For managers without an adapter, and for jobs that lack a part of what their adapter needs. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

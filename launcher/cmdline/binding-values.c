@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* binding-values.c - the values of options that deal ranks to hosts and cores, in any case
  *
- * Open MPI's --map-by, --rank-by and --bind-to, srun's --distribution and --cpu-bind. What cannot
- * be meant here is an error, never left out. */
+ * Open MPI's --map-by, --rank-by and --bind-to, srun's --distribution and --cpu-bind. A value that
+ * mprun cannot obey is an error; none is ignored. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* other-launchers-options.c - options that mprun has for lines of other launchers alone
+/* other-launchers-options.c - options that mprun takes only on lines of other launchers
  *
- * Each is translated, done anyway, accepted without effect, which is said once, or refused with
- * what to write instead. Those without IN() have one meaning wherever they are known. */
+ * mprun translates an option, does it anyway, accepts it without effect with one note, or refuses
+ * it and says what to write instead. Those without IN() have one meaning wherever they are
+ * known. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* other-launchers-values.c - options of other launchers that say what mprun says in another way
  *
  * Open MPI's --mca, Hydra's -genv, srun's --export, and switches that ask for what mprun does
- * anyhow. What cannot be meant here is an error, never left out. */
+ * anyhow. A value that mprun cannot obey is an error; none is ignored. */
 #include <errno.h>
 #include <string.h>
 

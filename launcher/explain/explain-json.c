@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* explain-json.c - --dry-run and --explain, for programs
  *
- * share/plan-schema.json describes what is written here, and a test holds them together. A key
- * whose value is not known is left out. */
+ * share/plan-schema.json describes this output, and a test compares them. A key whose value is not
+ * known is left out. */
 #include "launcher/explain/explain.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-links.c - how each host finds its place in the tree, and through whom it is reached
+/* host-links.c - finds each host's place in the tree, and the host through which mprun reaches it
  *
- * Every starter comes to the launcher first. A host that is to be below another one waits here
- * until that one has opened its door, is sent there, and says through it that it has arrived; its
- * first link is given up then. A host that cannot get there stays, and says why. */
+ * Every starter connects to mprun first. A host that belongs below another waits until that one has
+ * sent DOOR, gets its address, connects there and sends JOINED through it; then mprun closes the
+ * host's first link. A host that cannot connect there stays linked to mprun, and says why. */
 #include "launcher/hosts/host-links.h"
 
 #include <stdbool.h>

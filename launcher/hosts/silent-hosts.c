@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* silent-hosts.c - starters that say nothing although their links stand: stopped processes, frozen
- * hosts
+/* silent-hosts.c - starters that send nothing over open links: stopped processes, frozen hosts
  *
- * mprun watches those that are linked to it, every host those right below it; nothing is ended.
- * Each is named once, and once more when it is back; what comes at about the same time is one
- * sentence. Of those behind a silent one nothing is known: they are counted. */
+ * mprun watches the hosts that are linked to it, and every host those right below it; nobody ends
+ * them. mprun names a silent host once, and again when it is back, in one sentence with others of
+ * about the same time. Hosts below a silent one are unknown: mprun counts them. */
 #include "launcher/hosts/host-links.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* host-failures.c - hosts that fail: one sentence for those that do at about the same time
+/* host-failures.c - one sentence for hosts that fail at about the same time
  *
- * The step is ended at once; the sentence waits for what else is lost with the same switch, or the
- * same power supply. Hosts that are reached through a failed one are no failures of their own, nor
- * are those whose start was cancelled. */
+ * The step ends at once; the sentence waits for hosts that are lost with the same switch or power
+ * supply. Hosts behind a failed host, and hosts whose start mprun has cancelled, do not count as
+ * failed. */
 #include "launcher/outcome/host-failures.h"
 
 #include <stdarg.h>

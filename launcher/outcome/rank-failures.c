@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rank-failures.c - how ranks ended: the first failure is said once, and decides the exit code
+/* rank-failures.c - reports the first failure of a rank, which gives the exit code
  *
  * Ends that come within OUTCOME_WINDOW_MS of each other are weighed (model/rank-end.h), so the
  * sentence waits that long; the other ranks are ended at once. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report-json.c - the report for programs
  *
- * share/report-schema.json and doc/report.md describe what is written here, and a test holds
- * them together. A key whose value is not known is left out. */
+ * share/report-schema.json and doc/report.md describe this output, and a test compares them. A key
+ * whose value is not known is left out. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>

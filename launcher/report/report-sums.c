@@ -43,7 +43,7 @@ static void add_ranks(const struct report *r, struct report_host_sum *hosts)
     }
 }
 
-/* Nobody's processes have no wall time of their own to add. */
+/* Processes of no known rank have no wall time to add. */
 static void add_others(struct usage *sum, const struct usage *others)
 {
     struct usage wall = *sum;

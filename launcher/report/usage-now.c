@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage-now.c - see usage-now.h
  *
- * Every host is asked; of those that have sent their REPORT that is the answer. Who has not
- * answered after USAGE_NOW_SECONDS is named and not waited for. How many cores are busy follows
- * from the CPU time since the last time that all had answered, or since LAUNCH. */
+ * mprun asks every host; for a host that has sent its REPORT, that is the answer. After
+ * USAGE_NOW_SECONDS mprun names the hosts without an answer and goes on. How many cores are busy
+ * follows from the CPU time since the last time that all had answered, or since LAUNCH. */
 #include "launcher/report/usage-now.h"
 
 #include <stdio.h>

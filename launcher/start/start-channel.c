@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* start-channel.c - standard input and output of a start client: mprun's ends of a start channel
  *
- * mpstarter says on it that it is there. Key and addresses are told only then: so they go to nobody
- * else, and no start client gets input before its task runs: some start the task later then. All
- * else that comes is text of login scripts, task prologs and the like, and is shown. Where
- * mpstarter reaches none of mprun's addresses, the channel becomes its link. */
+ * mpstarter announces itself on it. Only then does mprun send key and addresses: so no other
+ * program gets them, and no start client gets input before its task runs, which makes some start
+ * the task later. All other text comes from login scripts, task prologs and the like; mprun shows
+ * it. Where mpstarter reaches none of mprun's addresses, the channel becomes its link. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* start-progress.c - what is shown while hosts are being started
+/* start-progress.c - shows progress while hosts are being started
  *
- * On a terminal a line counts the hosts. Where nothing happens for a while, a note names the hosts
- * that are awaited. */
+ * On a terminal a line counts the hosts. If nothing happens for a while, a note names the missing
+ * hosts. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -2,7 +2,7 @@
 /* resolve.c - `mprund resolve`: root reads the configuration, makes and opens what only root can,
  * hands it to the supervisor, and ends
  *
- * What can be influenced here is root's own: the configuration, and the users that it names. */
+ * Its only input is root's: the configuration, and the users that it names. */
 #include "node-daemon/command/command.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* status-json.c - the same for programs; what is not known, or without a limit, is absent */
+/* status-json.c - `mprund status --json`; unknown values and missing limits are absent */
 #include "common/json.h"
 #include "node-daemon/command/command.h"
 

@@ -141,7 +141,7 @@ static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
-/* One of a few words; each stands where the number is that it means. */
+/* One of a few words; the place of a word is its number. */
 static const struct choice {
     const char *name;
     const char *words[5];

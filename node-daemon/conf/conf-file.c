@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* conf-file.c - the text of a configuration file, as libconfuse is to have it
+/* conf-file.c - reads the text of a configuration file for libconfuse
  *
- * A file that others can write is refused: what is in it decides where root writes. */
+ * It refuses a file that others can write, because the file decides where root writes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

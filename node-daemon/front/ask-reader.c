@@ -106,7 +106,7 @@ static void take_event(struct reader_link *r, const struct reader_answer *a)
         r->calls.lost(r->arg);
 }
 
-/* Nobody may wait for it any more. */
+/* Its asker may have gone (reader_forget). */
 static void take_answer(struct reader_link *r, const struct reader_answer *a)
 {
     struct question *q = find(r, a->head.id);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job-end.c - the end of a job on this host: emptied, read, removed
  *
- * First what is in the user's part is killed, then everything: by then the manager has forgotten
- * the job, which it does when its own process on this host (a shepherd) has ended. What cannot go,
- * such as a process in uninterruptible sleep, makes the job "stuck": it is shown with the reason,
- * and tried again for ever, at long intervals. The mark of an ended job is its directory's mode, so
- * that a daemon which is started again goes on ending it. */
+ * First the mover kills the processes in the user's part, then all others: by then the manager has
+ * forgotten the job, as it does when its own process on this host (a shepherd) has ended. A process
+ * that cannot end, for example in uninterruptible sleep, makes the job "stuck": mprund shows the
+ * reason and retries for ever, at long intervals. The mark of an ended job is its directory's mode,
+ * so that a daemon which is started again goes on ending it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -253,7 +253,7 @@ static int change(struct job *job, enum grant_cores how, size_t n, const unsigne
 
 /* ---- what the manager says ------------------------------------------------------------------- */
 
-/* A job whose cores were mprund's choice makes room for one whose are its manager's. */
+/* Cores chosen by mprund give way to cores chosen by a manager. */
 static void make_room(struct jobs *j, const struct job *newcomer, struct sets *s)
 {
     struct error e;

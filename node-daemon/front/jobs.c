@@ -32,7 +32,7 @@ static void check_now(void *arg)
     check_all(arg);
 }
 
-/* Nobody looks while there is no job. */
+/* Without jobs the timer rests. */
 static void keep_checking(struct jobs *j)
 {
     if (j->n == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mprund-front - what users and root talk to: it knows the jobs, chooses their cores, and has the
- * others do what it cannot do itself
+/* mprund-front - serves users and root: it knows the jobs, chooses their cores, and has other
+ * processes do what needs rights
  *
- * It is nobody's but the user's of mprund. All state is the tree of cgroups, so it can be killed
- * and started again at any time. */
+ * It runs as mprund's user. All state is in the tree of cgroups, so it can be killed and started
+ * again at any time. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

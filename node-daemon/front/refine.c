@@ -92,7 +92,7 @@ static uint64_t memory_of_core(const struct jobs *j)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE) / cores;
 }
 
-/* Whoever keeps mprund from knowing what a job asks for is not to have more by that. */
+/* A user who hides a job's demand from mprund must not get more by that. */
 static void apply_default(struct refine *r, struct job *job)
 {
     const struct conf *c = r->conf;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* requests.c - place, token, enter, bind, status: who may have what
+/* requests.c - place, token, enter, bind, status: checks rights, and answers
  *
  * A user may ask for a place in the job that the asking process is in, and about its own jobs. That
  * it is in the job is known from where it is (only root can have put it there, or into a part of it
- * that is the user's), or from what the job's manager wrote. Root may put itself into a job. Nobody
- * can name another process. */
+ * that is the user's), or from what the job's manager wrote. Root may put itself into a job. No
+ * request can name another process. */
 #include "node-daemon/front/requests.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@
 #include "node-daemon/front/jobs.h"
 #include "node-daemon/lib/trace.h"
 
-/* Nobody writes anything into them: by this, and by being empty, they are known for ours. */
+/* Our files stay empty: mprund recognises them by that and by this mode. */
 enum { MODE = 0444 };
 
 void sentinel_put(int dir, const struct job *job)

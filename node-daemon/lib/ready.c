@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ready.c - telling when the daemon serves
  *
- * Readiness is told, never guessed: by a byte through a pipe to who waits, and by the one datagram
- * of systemd's sd_notify(3), whose library is not needed for that. */
+ * mprund announces readiness: by a byte through a pipe to the waiting process, and by the one
+ * datagram of systemd's sd_notify(3), which needs no library. */
 #include "node-daemon/lib/ready.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* end.c - one turn of ending a job: killed, read, removed
  *
- * Who asks comes again until nothing is left. A turn is short, as others wait: what it does not
- * finish the next one does. */
+ * Front asks again until nothing is left. A turn is short because other requests wait; the next
+ * turn goes on. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>

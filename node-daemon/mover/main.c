@@ -3,8 +3,8 @@
  *
  * It is root, so it is small: it answers questions of fixed size (lib/mover-protocol.h) of two
  * other processes, one after the other, keeps nothing, opens no file of a user's, asks no name
- * service and reads no configuration. It takes nobody's word for which process is to be moved: that
- * it reads from the kernel itself. */
+ * service and reads no configuration. It reads from the kernel itself which process it has to
+ * move. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

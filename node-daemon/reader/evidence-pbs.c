@@ -32,7 +32,7 @@ enum { ENTRIES_MAX = 4096, JOB_FILE_MAX = 4 << 20, NAME_BUFFER = NAME_MAX + 1 };
 
 /* ---- pbs_mom's directory --------------------------------------------------------------------- */
 
-/* Open what is root's, and writable to nobody else. */
+/* Open a file that is root's and that only root can write. */
 static int open_roots(int dir, const char *name, int flags)
 {
     struct stat st;

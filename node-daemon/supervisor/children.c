@@ -113,7 +113,7 @@ void children_give_sockets(struct children *c)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* Whoever started mprund may have left descriptors open. */
+/* The process that started mprund may have left descriptors open. */
 static void close_others(void)
 {
     if (fd_close_from(START_CONTROL + 1, false) == 0)

@@ -2,9 +2,9 @@
 /* look.c - a look at everything: managers' processes by what they run, and all others by the group
  * of a task
  *
- * Front is asked which tasks there are; then all of /proc is gone through, TURN processes at a
- * time. What is found is claimed, some at once, but of a task's group one process first: where
- * that one goes, the others go, too. */
+ * Watch asks front for the tasks, then goes through /proc, TURN processes at a time. It claims what
+ * it finds, several processes at once, but of a task's group one first: the others follow where
+ * that one goes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* start-many.c - begins the start clients of many hosts one by one, and ends them together
  *
- * A client stays as long as its starter. Bounded is the number of clients that run and whose hosts
- * have not reported back: those "on their way". */
+ * A client stays as long as its starter. The number of clients "on their way" is bounded: those
+ * that run and whose hosts have not reported back. */
 #include "rm-adapters/processes/start-many.h"
 
 #include <errno.h>
