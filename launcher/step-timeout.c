@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-timeout.c - ends the step after --timeout, with the reports that the user wants before
- * that */
+/* step-timeout.c - ends the step after --timeout; the user's reports come before that */
 #include "common/log.h"
 #include "launcher/report/state-now.h"
 #include "launcher/run.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* silent-hosts.c - starters that send nothing over open links: stopped processes, frozen hosts
  *
- * mprun watches the hosts that are linked to it, and every host those right below it; nobody ends
- * them. mprun names a silent host once, and again when it is back, in one sentence with others of
- * about the same time. Hosts below a silent one are unknown: mprun counts them. */
+ * mprun watches the hosts that are linked to it, and every host those right below it; none of them
+ * is ended. mprun names a silent host once, and again when it is back, in one sentence with others
+ * of about the same time. Hosts below a silent one are unknown: mprun counts them. */
 #include "launcher/hosts/host-links.h"
 
 #include <stdio.h>

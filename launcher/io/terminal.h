@@ -22,6 +22,6 @@ struct tty_size terminal_size(void);
 /* A rank has a terminal. resized is called with the new size. */
 void terminal_init(struct terminal *t, void (*resized)(void *arg, const struct tty_size *size),
                    void *arg);
-void terminal_take(struct terminal *t);      /* sets raw mode, if mprun is in its foreground */
+void terminal_take(struct terminal *t);      /* raw mode, if stdin is a terminal */
 void terminal_give_back(struct terminal *t); /* as it was */
 void terminal_resized(struct terminal *t);

@@ -46,8 +46,8 @@ void queue_turn(struct queue *q);
 bool queue_is_done(const struct queue *q);
 
 /* A rank of this world has ended, or has called abort. counts: false for a rank that mprun has
- * killed. Returns false where the step has to handle the end: without a queue, or when mprun's
- * output has no reader any more. */
+ * killed. Returns false where the step has to handle the end: without a queue, while the step ends,
+ * or after mprun's output has lost its reader. */
 bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_end *end,
                       bool counts);
 /* All ranks of this world have ended; it is still in the step's list. */
