@@ -193,7 +193,9 @@ static int apply_keep(void *target, const char *value, struct error *err)
     else if (strcmp(value, "job") == 0)
         c->start.keep = KEEP_JOB;
     else if (duration_parse(value, NULL, &c->start.keep, err) < 0)
-        return -1;
+        return error_set(err, EINVAL,
+                         "'%.60s' is none of job, step and no, and not a time such as 90, 5m or 1h",
+                         value);
     return 0;
 }
 

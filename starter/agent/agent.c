@@ -38,10 +38,11 @@ struct agent {
     const uint8_t *key; /* of the channel, if it is a connection; NULL: it is not */
     uint32_t last;      /* number of the last start */
     pid_t group;        /* of the manager's task, in which workers are */
-    pid_t anchor;   /* the process that keeps that group; it ends when the manager ends the task */
-    int signal_fd;  /* < 0: there are no signals to be read */
-    double heard;   /* loop_now() of the holder's last message */
-    bool is_ending; /* the agent starts nothing more */
+    pid_t anchor;    /* the process that keeps that group; it ends when the manager ends the task */
+    int signal_fd;   /* < 0: there are no signals to be read */
+    double heard;    /* loop_now() of the holder's last message */
+    bool is_ending;  /* the agent starts nothing more */
+    bool is_unheard; /* nothing more comes on the channel */
     struct started *all;
     struct pollfd *polled; /* FIRST, and one of each of these */
     size_t n;
@@ -198,7 +199,8 @@ static bool start(struct agent *a, uint32_t number, int *ret_errands_fd)
     return false;
 }
 
-/* Takes a start. In a child that is to be the starter of *ret it returns true. */
+/* Takes a start. In a child that is to be the starter of *ret it returns true. An agent that is
+ * ending starts nothing, and says so. */
 static bool take_start(struct agent *a, struct preamble *ret, struct agent_child *ret_child)
 {
     struct error e = {0};
@@ -206,16 +208,19 @@ static bool take_start(struct agent *a, struct preamble *ret, struct agent_child
     bool is_child = false;
     a->heard = loop_now();
     if (agent_start_read(STDIN_FILENO, a->key, &number, ret, &e) < 0 || number == AGENT_ENDS) {
-        a->is_ending = true;
+        a->is_ending = a->is_unheard = true;
     } else if (number > a->last) { /* a repeated number does not come from the holder */
         if (a->last) {             /* a job of one step needs neither */
             topology_look();
             cgroup_mounts_once(NULL);
         }
         a->last = number;
-        is_child = start(a, number, &ret_child->errands_fd);
+        if (a->is_ending)
+            tell_ended(number, W_EXITCODE(EXIT_CODE_MPRUN, 0));
+        else
+            is_child = start(a, number, &ret_child->errands_fd);
     }
-    if (a->is_ending && e.code)
+    if (e.code)
         log_error("on %s: %s", a->hostname, e.text);
     if (is_child)
         agent_starter_name(number, ret_child->name);
@@ -241,11 +246,17 @@ int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key
     return 1;
 }
 
+/* An agent that waits for those that it has started must not leave a start unanswered. */
+static bool is_listening(const struct agent *a)
+{
+    return !a->is_unheard && (!a->is_ending || a->errands.n > 0);
+}
+
 static void await_events(struct agent *a)
 {
     struct pollfd *p = a->polled;
     p[SIGNALS] = (struct pollfd){.fd = a->signal_fd, .events = POLLIN};
-    p[CHANNEL] = (struct pollfd){.fd = a->is_ending ? -1 : STDIN_FILENO, .events = POLLIN};
+    p[CHANNEL] = (struct pollfd){.fd = is_listening(a) ? STDIN_FILENO : -1, .events = POLLIN};
     for (size_t i = 0; i < a->n; i++)
         p[FIRST + i] = (struct pollfd){.fd = a->all[i].errands_fd, .events = POLLIN};
     if (poll(p, FIRST + a->n, AGENT_SILENCE_SECONDS * 1000) < 0)
@@ -289,7 +300,7 @@ int agent_run(const char *hostname, const uint8_t *key, mode_t mask, struct prea
             pass_on(&a);
         bool has_start = a.polled[CHANNEL].revents;
         reap(&a);
-        if (has_start && !a.is_ending && take_start(&a, ret, ret_child))
+        if (has_start && is_listening(&a) && take_start(&a, ret, ret_child))
             return -1;
     }
     if (a.anchor > 0)

@@ -113,6 +113,7 @@ struct holder {
     struct polled polled;
     uint32_t last_number, last_turn;
     bool sees_end; /* of the job */
+    bool is_kept;  /* somebody has asked for that: agents end at the job's end at the latest */
     int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
     double alive, needed; /* loop_now(): last AGENT_GOES_ON; last time a step needed agents */
 };
@@ -390,6 +391,7 @@ static void take_start(struct holder *h, struct agent *a, struct asker *asker,
  * the job, it keeps no agent. */
 static void take_keep(struct holder *h, int keep)
 {
+    h->is_kept |= h->sees_end;
     if (h->sees_end && h->keep >= 0 && (keep < 0 || keep > h->keep))
         h->keep = keep;
 }
@@ -668,7 +670,7 @@ static bool wait_and_serve(struct holder *h, int job_fd)
     struct polled *polled = &h->polled;
     polled->n = 0;
     add_fd(polled, STDIN_FILENO, POLLIN); /* LISTENER, JOB */
-    add_fd(polled, h->keep != 0 ? job_fd : -1, POLLIN);
+    add_fd(polled, h->is_kept ? job_fd : -1, POLLIN);
     for (struct asker *a = h->askers; a; a = a->next)
         add_fd(polled, a->fd, a->waiting ? POLLIN | POLLOUT : POLLIN);
     for (struct agent *a = h->agents; a; a = a->next) {

@@ -164,6 +164,26 @@ forked_by() { grep -c "agent there forks the starter" "$1"; }
     no_leftovers 20
 }
 
+@test "an agent whose task the manager ends, and that waits for others: the next step is told" {
+    tree sh -c "$(waits_for one)" >one 2>one.err &
+    local one=$! agent anchor code=0
+    wait_until 20 all_began one
+    mprun -n 1 --host h1 sh -c "$(waits_for two)" >two 2>two.err &
+    local two=$!
+    wait_until 20 test -e began.two
+    agent=$(cat sge/pid.h0)
+    # beside the starter and two start clients, in the group of the task
+    for anchor in $(pgrep -P "$agent" -x mprun-agent); do
+        [ -n "$(cut -d ' ' -f 5 "/proc/$anchor/stat" | grep -vx "$anchor")" ] && kill -9 "$anchor"
+    done
+    touch go.one && wait $one
+    tree --start-timeout 3 -n 1 --host h0,h1,h2 -v true 2>said || code=$?
+    [ $code = 125 ]
+    grep "mprun: host h0: gridengine has no room for one more task of the job" said
+    touch go.two && wait $two
+    no_leftovers 20
+}
+
 # bats test_tags=long
 @test "a client that hangs on another host does not hold up the end" {
     needs_long
