@@ -271,7 +271,7 @@ END
     [ "$(cut -d/ -f1,2,4 <<<"$output" | sort | paste -sd' ')" = "0/2/1 0/2/1 1/2/1 1/2/1" ]
     [ "$(cut -d/ -f3 <<<"$output" | sort -u | wc -l)" -eq 2 ]
     run -0 --separate-stderr mprun -n 1 "$MPRUN" -n 1 true
-    [ -z "$stderr" ] # also of variables that the outer one has set
+    [ -z "$(without_notes "$stderr")" ] # also of variables that the outer one has set
     run -3 --separate-stderr mprun -n 1 "$MPRUN" -n 1 "$MPRUN" -n 1 sh -c 'exit 3'
 }
 
