@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/must.h"
+
 enum { KEEP = 512 * 1024, FIRST = 256 };
 
 void buffer_free(struct buffer *b)
@@ -33,9 +35,7 @@ uint8_t *buffer_reserve(struct buffer *b, size_t n)
     }
     while (cap < len + n)
         cap *= 2;
-    uint8_t *data = malloc(cap);
-    if (!data)
-        return NULL;
+    uint8_t *data = must(malloc(cap));
     if (len)
         memcpy(data, b->data + b->start, len);
     free(b->data);

@@ -50,6 +50,7 @@ EOF
         'stty -g >before; "$MPRUN" --pmi none --pty -n 1 sh rank; echo $? >code; stty -g >after' </dev/null
     [ "$(cat code)" = 125 ]
     echo "${output: -500}"
+    [[ $output == *"out of memory; its address space is limited"* ]]
     cmp before after
 }
 
