@@ -5,8 +5,8 @@
  * many hosts mprun starts the first level, and each of these, when it has said HELLO, those below
  * it: an errand whose words are the adapter's. The client's output and status come back as news,
  * and are what they would be if mprun had started it. What cannot be started so, mprun starts.
- * What becomes the job's agent connects to mprun; its client is then the host's above, whose agent
- * ends behind it. */
+ * A host that becomes an agent of the job connects to mprun. Its start client then belongs to the
+ * agent of the host above, which ends after it. */
 #include <string.h>
 
 #include "common/log.h"

@@ -141,7 +141,7 @@ static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
     return -1;
 }
 
-/* One of a few words; the place of a word is its number. */
+/* The value is one of a few words; its number is the place of the word in the list. */
 static const struct choice {
     const char *name;
     const char *words[5];

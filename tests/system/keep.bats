@@ -200,6 +200,20 @@ agent idle: ' ]
     all_over
 }
 
+@test "mprctl down while a step runs: the holder still ends with the job" {
+    run -0 job '
+        x -n 1 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" >/dev/null 2>&1 &
+        echo $! >step
+        began 1
+        holder >holder
+        "$MPRUN_BUILD/tools/mprctl" down $JOB_ID'
+    wait_until 20 process_gone "$(cat holder)"
+    ! process_gone "$(cat step)"
+    touch over
+    wait_until 20 process_gone "$(cat step)"
+    all_over
+}
+
 @test "what mprun writes to ends with the step: nothing that stays has it open" {
     run -0 job 'x=$(m -n 4 echo hi 2>&1); echo $x'
     [ "$output" = 'hi hi hi hi' ]
