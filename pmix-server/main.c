@@ -119,24 +119,16 @@ static void on_end(struct mppmi *p, const void *message, struct error *err)
     server_end(&p->server);
 }
 
-static const struct {
-    const ProtobufCMessageDescriptor *descriptor; /* NULL: not for us */
-    void (*act)(struct mppmi *p, const void *message, struct error *err);
-} actions[FRAME_TYPE_COUNT] = {
-    [FRAME_PMI_INIT] = {&mprun__pmi_init__descriptor, on_init},
-    [FRAME_PMI_WORLD] = {&mprun__pmi_world__descriptor, on_world},
-    [FRAME_PMI_GONE] = {&mprun__pmi_gone__descriptor, on_gone},
-    [FRAME_PMI_END] = {&mprun__pmi_end__descriptor, on_end},
-    [FRAME_COLLECTED] = {&mprun__collected__descriptor, on_collected},
-    [FRAME_MODEX_REQUEST] = {&mprun__modex_request__descriptor, on_modex_request},
-    [FRAME_NAME_REPLY] = {&mprun__name_reply__descriptor, on_name_reply},
-    [FRAME_SPAWNED] = {&mprun__spawned__descriptor, on_spawned},
-    [FRAME_WORLD_END] = {&mprun__world_end__descriptor, on_world_end},
-    [FRAME_RANK_TABLE] = {&mprun__rank_table__descriptor, on_rank_table},
-    [FRAME_HOSTS_USAGE] = {&mprun__hosts_usage__descriptor, on_hosts_usage},
-    [FRAME_INPUT_PUSHED] = {&mprun__input_pushed__descriptor, on_input_pushed},
-    [FRAME_PMI_EVENT] = {&mprun__pmi_event__descriptor, on_event},
-    [FRAME_MODEX_REPLY] = {&mprun__modex_reply__descriptor, on_modex_reply},
+/* NULL: the message is not for mppmi. */
+static void (*const actions[FRAME_TYPE_COUNT])(struct mppmi *p, const void *message,
+                                               struct error *err) = {
+    [FRAME_PMI_INIT] = on_init,           [FRAME_PMI_WORLD] = on_world,
+    [FRAME_PMI_GONE] = on_gone,           [FRAME_PMI_END] = on_end,
+    [FRAME_COLLECTED] = on_collected,     [FRAME_MODEX_REQUEST] = on_modex_request,
+    [FRAME_NAME_REPLY] = on_name_reply,   [FRAME_SPAWNED] = on_spawned,
+    [FRAME_WORLD_END] = on_world_end,     [FRAME_RANK_TABLE] = on_rank_table,
+    [FRAME_HOSTS_USAGE] = on_hosts_usage, [FRAME_INPUT_PUSHED] = on_input_pushed,
+    [FRAME_PMI_EVENT] = on_event,         [FRAME_MODEX_REPLY] = on_modex_reply,
 };
 
 static void on_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *payload,
@@ -149,14 +141,13 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
         return;
     if (type == FRAME_OUTPUT && iof_take(&p->server, payload, n) == 0)
         return;
-    if (!actions[type].descriptor)
+    if (!actions[type])
         error_set(&err, EPROTO, "message %s is not for mppmi", frame_type_text(type));
-    else if (!(m = protobuf_c_message_unpack(actions[type].descriptor, NULL, n, payload)))
+    else if (!(m = frame_unpack(type, payload, n)))
         error_set(&err, EPROTO, "read message %s: it is damaged", frame_type_text(type));
     else
-        actions[type].act(p, m, &err);
-    if (m)
-        protobuf_c_message_free_unpacked(m, NULL);
+        actions[type](p, m, &err);
+    protobuf_c_message_free_unpacked(m, NULL);
     if (err.text[0])
         server_fail(&p->server, &err);
 }
