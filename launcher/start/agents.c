@@ -274,6 +274,8 @@ static void take(struct starter *st, const struct holder_message *m)
         use(st);
     } else if (m->what == HOLDER_NONE && is_waiting(st)) {
         st->agent = AGENT_WANTED;
+    } else if (m->what == HOLDER_ABSENT && is_waiting(st)) {
+        start_without_agent(st);
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_SAID) {
         client_stderr_add(&st->said, m->data, m->size);
     } else if (st->agent == AGENT_FORKS && m->what == HOLDER_ENDED && st->client_runs) {

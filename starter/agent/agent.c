@@ -2,9 +2,9 @@
 #include "starter/agent/agent.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,9 +23,11 @@
 #include "containment/cgroup/mounts.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
+#include "starter/agent/local-mpruns.h"
 #include "starter/errands/errand-processes.h"
 #include "starter/keeper/keeper.h"
 #include "starter/tunables.h"
+#include "wire/start-channel/holder-socket.h"
 
 struct started {
     pid_t pid; /* the starter's keeper */
@@ -36,16 +38,18 @@ struct started {
 struct agent {
     const char *hostname;
     const uint8_t *key; /* of the channel, if it is a connection; NULL: it is not */
-    uint32_t last;      /* number of the last start */
-    pid_t group;        /* of the manager's task, in which workers are */
+    uint32_t last;      /* number of the last message */
+    bool has_started;
+    pid_t group;     /* of the manager's task, in which workers are */
     pid_t anchor;    /* the process that keeps that group; it ends when the manager ends the task */
     int signal_fd;   /* < 0: there are no signals to be read */
     double heard;    /* loop_now() of the holder's last message */
     bool is_ending;  /* the agent starts nothing more */
     bool is_unheard; /* nothing more comes on the channel */
     struct started *all;
-    struct pollfd *polled; /* FIRST, and one of each of these */
     size_t n;
+    struct polled polled; /* FIRST, one of each of these, and those of local */
+    struct local_mpruns local;
     struct errand_processes errands;
 };
 
@@ -167,8 +171,9 @@ static void become_starter(struct agent *a)
     for (size_t i = 0; i < a->n; i++)
         cleanup_close(&a->all[i].errands_fd);
     errand_processes_close(&a->errands);
+    local_mpruns_close(&a->local);
     free(a->all);
-    free(a->polled);
+    free(a->polled.all);
 }
 
 /* Forks. In the child it returns true, and *ret_errands_fd is the child's own. */
@@ -176,7 +181,6 @@ static bool start(struct agent *a, uint32_t number, int *ret_errands_fd)
 {
     int pair[2] = {-1, -1};
     a->all = must(reallocarray(a->all, a->n + 1, sizeof(*a->all)));
-    a->polled = must(reallocarray(a->polled, FIRST + a->n + 1, sizeof(*a->polled)));
     int rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
     pid_t agent = getpid(), pid = rc < 0 ? -1 : fork();
     if (pid == 0) {
@@ -199,33 +203,54 @@ static bool start(struct agent *a, uint32_t number, int *ret_errands_fd)
     return false;
 }
 
-/* Takes a start. In a child that is to be the starter of *ret it returns true. An agent that is
- * ending starts nothing, and says so. */
-static bool take_start(struct agent *a, struct preamble *ret, struct agent_child *ret_child)
+/* In a child that is to be the starter of *ret it returns true. An agent that is ending starts
+ * nothing, and says so. */
+static bool take_start(struct agent *a, const struct agent_message *m, struct preamble *ret,
+                       struct agent_child *ret_child, struct error *err)
+{
+    if (a->has_started) { /* a job of one step needs neither */
+        topology_look();
+        cgroup_mounts_once(NULL);
+    }
+    a->has_started = true;
+    if (a->is_ending || preamble_unpack(m->data, m->n, ret, err) < 0) {
+        tell_ended(m->number, W_EXITCODE(EXIT_CODE_MPRUN, 0));
+    } else if (start(a, m->number, &ret_child->errands_fd)) {
+        agent_starter_name(m->number, ret_child->name);
+        return true;
+    }
+    explicit_bzero(ret, sizeof(*ret));
+    return false;
+}
+
+static void listen_for_mpruns(struct agent *a, const struct agent_message *m)
+{
+    char job[HOLDER_JOB_MAX];
+    snprintf(job, sizeof(job), "%.*s", (int)m->n, (const char *)m->data);
+    local_mpruns_listen(&a->local, job, a->key);
+}
+
+/* Takes a message. In a child that is to be the starter of *ret it returns true. */
+static bool take_message(struct agent *a, struct preamble *ret, struct agent_child *ret_child)
 {
     struct error e = {0};
-    uint32_t number;
+    struct agent_message m;
     bool is_child = false;
     a->heard = loop_now();
-    if (agent_start_read(STDIN_FILENO, a->key, &number, ret, &e) < 0 || number == AGENT_ENDS) {
+    if (agent_message_read(STDIN_FILENO, a->key, &m, &e) < 0 || m.what == AGENT_ENDS) {
         a->is_ending = a->is_unheard = true;
-    } else if (number > a->last) { /* a repeated number does not come from the holder */
-        if (a->last) {             /* a job of one step needs neither */
-            topology_look();
-            cgroup_mounts_once(NULL);
-        }
-        a->last = number;
-        if (a->is_ending)
-            tell_ended(number, W_EXITCODE(EXIT_CODE_MPRUN, 0));
-        else
-            is_child = start(a, number, &ret_child->errands_fd);
+    } else if (m.number > a->last) { /* a repeated number does not come from the holder */
+        a->last = m.number;
+        if (m.what == AGENT_START)
+            is_child = take_start(a, &m, ret, ret_child, &e);
+        else if (m.what == AGENT_LISTEN)
+            listen_for_mpruns(a, &m);
+        else if (m.what == AGENT_PASS)
+            local_mpruns_pass(&a->local, m.data, m.n);
     }
     if (e.code)
         log_error("on %s: %s", a->hostname, e.text);
-    if (is_child)
-        agent_starter_name(number, ret_child->name);
-    else
-        explicit_bzero(ret, sizeof(*ret));
+    explicit_bzero(&m, sizeof(m));
     return is_child;
 }
 
@@ -254,13 +279,33 @@ static bool is_listening(const struct agent *a)
 
 static void await_events(struct agent *a)
 {
-    struct pollfd *p = a->polled;
-    p[SIGNALS] = (struct pollfd){.fd = a->signal_fd, .events = POLLIN};
-    p[CHANNEL] = (struct pollfd){.fd = is_listening(a) ? STDIN_FILENO : -1, .events = POLLIN};
+    struct polled *p = &a->polled;
+    p->n = 0;
+    polled_add(p, a->signal_fd, POLLIN); /* SIGNALS, CHANNEL */
+    polled_add(p, is_listening(a) ? STDIN_FILENO : -1, POLLIN);
     for (size_t i = 0; i < a->n; i++)
-        p[FIRST + i] = (struct pollfd){.fd = a->all[i].errands_fd, .events = POLLIN};
-    if (poll(p, FIRST + a->n, AGENT_SILENCE_SECONDS * 1000) < 0)
-        memset(p, 0, (FIRST + a->n) * sizeof(*p));
+        polled_add(p, a->all[i].errands_fd, POLLIN);
+    local_mpruns_poll(&a->local, p);
+    if (poll(p->all, p->n, AGENT_SILENCE_SECONDS * 1000) < 0)
+        for (size_t i = 0; i < p->n; i++)
+            p->all[i].revents = 0;
+}
+
+/* Takes what has come. In a child that is to be the starter of *ret it returns true. */
+static bool take_events(struct agent *a, struct preamble *ret, struct agent_child *ret_child)
+{
+    const struct pollfd *p = a->polled.all;
+    bool has_message = p[CHANNEL].revents;
+    local_mpruns_take(&a->local, p + FIRST + a->n);
+    for (size_t i = 0; i < a->n; i++)
+        if (p[FIRST + i].revents)
+            take_errands(a, &a->all[i]);
+    if (p[SIGNALS].revents)
+        pass_on(a);
+    reap(a);
+    if (a->is_ending)
+        local_mpruns_close(&a->local);
+    return has_message && is_listening(a) && take_message(a, ret, ret_child);
 }
 
 /* Returns whether the holder has spoken in time. A suspended holder may speak again. */
@@ -278,7 +323,7 @@ int agent_run(const char *hostname, const uint8_t *key, mode_t mask, struct prea
                       .key = key,
                       .group = getpgrp(),
                       .heard = loop_now(),
-                      .polled = must(calloc(FIRST, sizeof(*a.polled))),
+                      .local.listen_fd = -1,
                       .errands.umask = (int)mask};
     sigset_t set;
     prctl(PR_SET_NAME, "mprun-agent");
@@ -293,20 +338,14 @@ int agent_run(const char *hostname, const uint8_t *key, mode_t mask, struct prea
     a.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     while (is_needed(&a)) {
         await_events(&a);
-        for (size_t i = 0; i < a.n; i++)
-            if (a.polled[FIRST + i].revents)
-                take_errands(&a, &a.all[i]);
-        if (a.polled[SIGNALS].revents)
-            pass_on(&a);
-        bool has_start = a.polled[CHANNEL].revents;
-        reap(&a);
-        if (has_start && is_listening(&a) && take_start(&a, ret, ret_child))
+        if (take_events(&a, ret, ret_child))
             return -1;
     }
+    local_mpruns_close(&a.local);
     if (a.anchor > 0)
         kill(a.anchor, SIGKILL);
     kill_orphans();
     free(a.all);
-    free(a.polled);
+    free(a.polled.all);
     return EXIT_CODE_OK;
 }

@@ -6,7 +6,6 @@
 #include "starter/agent/holder.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/loop.h"
@@ -24,7 +24,9 @@
 #include "common/number.h"
 #include "common/proc.h"
 #include "model/rank-end.h"
+#include "starter/agent/polled.h"
 #include "starter/tunables.h"
+#include "wire/little-endian.h"
 #include "wire/link/key-proof.h"
 #include "wire/start-channel/agent-channel.h"
 #include "wire/start-channel/holder-socket.h"
@@ -48,7 +50,10 @@ struct waiting {
 
 struct asker { /* an mprun */
     struct asker *next;
-    int fd;
+    int fd;                          /* -1: it is on another host, */
+    struct agent *through;           /* and this is the agent there, */
+    uint32_t number;                 /* which has given it this number; */
+    struct buffer heard;             /* what it has said of a message that is not whole yet */
     struct waiting *waiting, **last; /* in order; last: where the next one goes */
     size_t nwaiting;
     bool is_over; /* its step is over, and it waits for BYE */
@@ -88,6 +93,7 @@ struct client {
 
 struct agent {
     struct agent *next;
+    struct holder *holder;
     char *host;
     struct asker *starts_it; /* NULL: it is there */
     struct waiter *waiters;
@@ -95,15 +101,11 @@ struct agent {
     pid_t client;
     int in_fd; /* -1: not there yet, or closed */
     struct lines out, err;
-    bool is_connected; /* by a connection of its own, with this key */
+    uint32_t last_line; /* number of the last one with what an mprun there says */
+    bool is_connected;  /* by a connection of its own, with this key */
     uint8_t key[LINK_KEY];
     bool is_ending; /* the holder has told it to end */
     bool is_gone;
-};
-
-struct polled { /* kept for all turns: allocating it in each turn would fragment the heap */
-    struct pollfd *all;
-    size_t n, room;
 };
 
 struct holder {
@@ -111,10 +113,12 @@ struct holder {
     struct agent *agents;
     struct client *clients;
     struct polled polled;
-    uint32_t last_number, last_turn;
-    bool sees_end; /* of the job */
-    bool is_kept;  /* somebody has asked for that: agents end at the job's end at the latest */
-    int keep;      /* milliseconds that agents stay without a step; < 0: until the job ends */
+    uint32_t last_number; /* of a message to an agent */
+    uint32_t last_turn;
+    char job[HOLDER_JOB_MAX]; /* "": not known */
+    bool sees_end;            /* of the job */
+    bool is_kept; /* somebody has asked for that: agents end at the job's end at the latest */
+    int keep;     /* milliseconds that agents stay without a step; < 0: until the job ends */
     double alive, needed; /* loop_now(): last AGENT_GOES_ON; last time a step needed agents */
 };
 
@@ -139,8 +143,24 @@ static void forget_first(struct asker *a)
     free(w);
 }
 
+static bool tell_agent(struct agent *a, uint32_t number, enum agent_what what, const void *data,
+                       size_t n);
+
+/* By the agent of its host; m NULL: nothing more comes. */
+static bool send_through(struct asker *a, const struct holder_message *m)
+{
+    uint8_t packed[4 + HOLDER_PACKED_MAX];
+    size_t n = m ? holder_message_pack(m, packed + 4) : 0;
+    put32(packed, a->number);
+    return tell_agent(a->through, ++a->through->holder->last_number, AGENT_PASS, packed, 4 + n);
+}
+
 static bool send_message(struct asker *a, const struct holder_message *m)
 {
+    if (a->fd < 0) {
+        a->is_gone |= !send_through(a, m);
+        return !a->is_gone;
+    }
     if (holder_send(a->fd, m, NULL) == 0)
         return true;
     a->is_gone = errno != EAGAIN;
@@ -179,6 +199,7 @@ static void add_agent(struct holder *h, const char *host, struct asker *starts_i
 {
     struct agent *a = must(malloc(sizeof(*a)));
     *a = (struct agent){.next = h->agents,
+                        .holder = h,
                         .host = must(strdup(host)),
                         .starts_it = starts_it,
                         .in_fd = -1,
@@ -200,6 +221,7 @@ static void close_channel(struct agent *a)
     lines_close(&a->err);
     a->in_fd = -1;
     a->client = 0;
+    a->last_line = 0;
     explicit_bzero(a->key, sizeof(a->key));
 }
 
@@ -224,34 +246,60 @@ static void add_waiter(struct agent *a, struct asker *asker, uint32_t host)
     a->waiters = w;
 }
 
-/* Has the next mprun that waits for the agent start it; false: none waits. */
+/* Tells an mprun that there is no agent. Returns whether it is to start one. */
+static bool starts_agent(struct asker *asker, uint32_t host)
+{
+    bool can_give = asker->fd >= 0;
+    tell(asker, can_give ? HOLDER_NONE : HOLDER_ABSENT, host, 0, NULL, 0);
+    return can_give && !asker->is_gone;
+}
+
+/* Has the next mprun that waits for the agent start it; false: none does. */
 static bool next_starts_it(struct agent *a)
 {
     uint32_t host = 0;
-    while ((a->starts_it = take_waiter(a, &host)) && a->starts_it->is_gone)
+    while ((a->starts_it = take_waiter(a, &host)) && !starts_agent(a->starts_it, host))
         ;
-    tell(a->starts_it, HOLDER_NONE, host, 0, NULL, 0);
     return a->starts_it;
+}
+
+/* Nothing comes any more from mpruns on the agent's host. */
+static void forget_through(const struct agent *a)
+{
+    for (struct asker *asker = a->holder->askers; asker; asker = asker->next)
+        if (asker->through == a) {
+            asker->through = NULL;
+            asker->is_gone = true;
+        }
 }
 
 static void agent_is_gone(struct agent *a)
 {
+    close_channel(a);
+    forget_through(a);
     for (struct start *s; (s = a->starts); free(s)) {
         a->starts = s->next;
         tell(s->asker, HOLDER_GONE, s->host, 0, NULL, 0);
     }
-    close_channel(a);
     a->is_ending = false;
     a->is_gone = !next_starts_it(a);
 }
 
-/* Sends the agent a number without a preamble. */
-static void tell_agent(struct agent *a, uint32_t number)
+/* number: another one for each message. False: the agent hears nothing. */
+static bool tell_agent(struct agent *a, uint32_t number, enum agent_what what, const void *data,
+                       size_t n)
 {
-    uint8_t packed[AGENT_START_MAX];
-    if (a->in_fd >= 0 &&
-        write(a->in_fd, packed, agent_start_pack(number, NULL, 0, NULL, packed)) < 0)
+    uint8_t packed[AGENT_MESSAGE_MAX];
+    if (a->in_fd < 0 || n > AGENT_DATA_MAX)
+        return false;
+    size_t size =
+        agent_message_pack(number, what, data, n, a->is_connected ? a->key : NULL, packed);
+    bool is_told =
+        write(a->in_fd, packed, size) == (ssize_t)size; /* a pipe takes it whole or not */
+    if (!is_told)
         agent_is_gone(a);
+    explicit_bzero(packed, sizeof(packed));
+    return is_told;
 }
 
 /* Tells the agent to end. It is gone when its start client has ended. */
@@ -260,7 +308,8 @@ static void end_agent(struct agent *a)
     if (a->is_ending || a->in_fd < 0)
         return;
     a->is_ending = true;
-    tell_agent(a, AGENT_ENDS);
+    forget_through(a);
+    tell_agent(a, ++a->holder->last_number, AGENT_ENDS, NULL, 0);
     if (a->in_fd >= 0)
         close(take_fd(&a->in_fd));
 }
@@ -290,14 +339,26 @@ static void pass_message(struct agent *a, char *line)
             tell(s->asker, HOLDER_SAID, s->host, 0, line, n);
 }
 
+static void mprun_says(struct agent *a, uint32_t number, const uint8_t *p, size_t n);
+
 static void take_line(struct agent *a, char *line)
 {
-    uint32_t number;
-    int status;
-    if (agent_line_read(line, &number, &status))
+    uint8_t said[AGENT_PASS_MAX];
+    uint32_t number, line_number;
+    size_t n;
+    int status, rc = agent_pass_read(line, a->is_connected ? a->key : NULL, &number, &line_number,
+                                     said, &n);
+    if (rc > 0 && line_number > a->last_line) {
+        a->last_line = line_number;
+        mprun_says(a, number, said, n);
+    } else if (rc != 0) {
+        forget_through(a);
+    } else if (agent_ended_read(line, &number, &status)) {
         has_ended(a, number, status);
-    else
+    } else {
         pass_message(a, line);
+    }
+    explicit_bzero(said, sizeof(said));
 }
 
 /* Reads what there is; agent NULL: drops it. Returns false at the end of the output. */
@@ -334,10 +395,17 @@ static void take_ask(struct holder *h, struct asker *asker, uint32_t host, const
     else if (a) {
         add_waiter(a, asker, host);
         tell(asker, HOLDER_WAIT, host, 0, NULL, 0);
-    } else {
+    } else if (starts_agent(asker, host)) {
         add_agent(h, name, asker);
-        tell(asker, HOLDER_NONE, host, 0, NULL, 0);
     }
+}
+
+/* The agent stands for the holder on its host. */
+static void have_it_listen(struct agent *a)
+{
+    struct holder *h = a->holder;
+    if (h->job[0])
+        tell_agent(a, ++h->last_number, AGENT_LISTEN, h->job, strlen(h->job));
 }
 
 static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS], const uint8_t *key)
@@ -354,6 +422,7 @@ static void take_give(struct agent *a, pid_t client, int fds[HOLDER_FDS], const 
     if (a->err.fd >= 0)
         fd_set_nonblock(a->err.fd, 1);
     a->starts_it = NULL;
+    have_it_listen(a);
     uint32_t host;
     for (struct asker *waits; (waits = take_waiter(a, &host));)
         tell(waits, HOLDER_HAS, host, 0, NULL, 0);
@@ -372,7 +441,6 @@ static void take_client(struct holder *h, int fds[HOLDER_FDS])
 static void take_start(struct holder *h, struct agent *a, struct asker *asker,
                        const struct holder_message *m, const uint8_t *preamble, size_t n)
 {
-    uint8_t packed[AGENT_START_MAX];
     if (n > PREAMBLE_MAX) {
         tell(asker, HOLDER_GONE, m->host, 0, NULL, 0);
         return;
@@ -381,10 +449,7 @@ static void take_start(struct holder *h, struct agent *a, struct asker *asker,
     *s = (struct start){
         .next = a->starts, .number = ++h->last_number, .host = m->host, .asker = asker};
     a->starts = s;
-    size_t size = agent_start_pack(s->number, preamble, n, a->is_connected ? a->key : NULL, packed);
-    if (write(a->in_fd, packed, size) != (ssize_t)size) /* a pipe takes it whole or not at all */
-        agent_is_gone(a);
-    explicit_bzero(packed, sizeof(packed));
+    tell_agent(a, s->number, AGENT_START, preamble, n);
 }
 
 /* Keeps agents for the longest time that any mprun asks for. If the holder cannot see the end of
@@ -461,14 +526,59 @@ static void asker_says(struct holder *h, struct asker *asker)
     explicit_bzero(&m, sizeof(m));
 }
 
+static struct asker *add_asker(struct holder *h)
+{
+    struct asker *a = must(malloc(sizeof(*a)));
+    *a = (struct asker){.next = h->askers, .fd = -1, .last = &a->waiting};
+    h->askers = a;
+    return a;
+}
+
 static void take_asker(struct holder *h, int listen_fd)
 {
     int fd = holder_accept(listen_fd);
-    if (fd < 0)
-        return;
-    struct asker *a = must(malloc(sizeof(*a)));
-    *a = (struct asker){.next = h->askers, .fd = fd, .last = &a->waiting};
-    h->askers = a;
+    if (fd >= 0)
+        add_asker(h)->fd = fd;
+}
+
+static struct asker *find_through(const struct agent *a, uint32_t number)
+{
+    struct asker *asker = a->holder->askers;
+    while (asker && (asker->through != a || asker->number != number))
+        asker = asker->next;
+    return asker;
+}
+
+static void take_bytes(struct holder *h, struct asker *asker, const uint8_t *p, size_t n)
+{
+    struct holder_message m;
+    int size;
+    buffer_append(&asker->heard, p, n);
+    while (!asker->is_gone && (size = holder_message_unpack(buffer_ptr(&asker->heard),
+                                                            buffer_len(&asker->heard), &m)) != 0) {
+        int none[HOLDER_FDS] = {-1, -1, -1};
+        asker->is_gone = size < 0;
+        if (asker->is_gone)
+            break;
+        buffer_consume(&asker->heard, (size_t)size);
+        take_message(h, asker, &m, none);
+    }
+    explicit_bzero(&m, sizeof(m));
+}
+
+/* n 0: it has gone. */
+static void mprun_says(struct agent *a, uint32_t number, const uint8_t *p, size_t n)
+{
+    struct asker *asker = find_through(a, number);
+    if (!asker && n > 0) {
+        asker = add_asker(a->holder);
+        asker->through = a;
+        asker->number = number;
+    }
+    if (n > 0)
+        take_bytes(a->holder, asker, p, n);
+    else if (asker)
+        asker->is_gone = true;
 }
 
 /* An mprun has gone: starts nothing more for it, and tells it nothing of its starters. */
@@ -496,9 +606,12 @@ static void remove_gone(struct holder *h)
         if (a->is_gone) {
             *at = a->next;
             forget_asker(h, a);
-            close(a->fd);
+            if (a->through)
+                send_through(a, NULL);
+            cleanup_close(&a->fd);
             while (a->waiting)
                 forget_first(a);
+            buffer_free(&a->heard);
             free(a->needs);
             free(a);
         } else
@@ -572,15 +685,6 @@ static void give_slots(struct holder *h)
 
 enum { LISTENER, JOB, FIRST };
 
-static void add_fd(struct polled *p, int fd, short events)
-{
-    if (p->n == p->room) {
-        p->room = 2 * p->room + 8;
-        p->all = must(reallocarray(p->all, p->room, sizeof(*p->all)));
-    }
-    p->all[p->n++] = (struct pollfd){.fd = fd, .events = events};
-}
-
 /* Returns whether no step has an agent, or may ask for one. */
 static bool is_idle(const struct holder *h)
 {
@@ -599,7 +703,7 @@ static void say_alive(struct holder *h)
         return;
     h->alive = loop_now();
     for (struct agent *a = h->agents; a; a = a->next)
-        tell_agent(a, AGENT_GOES_ON);
+        tell_agent(a, ++h->last_number, AGENT_GOES_ON, NULL, 0);
 }
 
 static void end_agents(struct holder *h)
@@ -669,16 +773,16 @@ static bool wait_and_serve(struct holder *h, int job_fd)
 {
     struct polled *polled = &h->polled;
     polled->n = 0;
-    add_fd(polled, STDIN_FILENO, POLLIN); /* LISTENER, JOB */
-    add_fd(polled, h->is_kept ? job_fd : -1, POLLIN);
+    polled_add(polled, STDIN_FILENO, POLLIN); /* LISTENER, JOB */
+    polled_add(polled, h->is_kept ? job_fd : -1, POLLIN);
     for (struct asker *a = h->askers; a; a = a->next)
-        add_fd(polled, a->fd, a->waiting ? POLLIN | POLLOUT : POLLIN);
+        polled_add(polled, a->fd, a->waiting ? POLLIN | POLLOUT : POLLIN);
     for (struct agent *a = h->agents; a; a = a->next) {
-        add_fd(polled, a->out.fd, POLLIN);
-        add_fd(polled, a->err.fd, POLLIN);
+        polled_add(polled, a->out.fd, POLLIN);
+        polled_add(polled, a->err.fd, POLLIN);
     }
     for (struct client *c = h->clients; c; c = c->next)
-        add_fd(polled, c->says.fd, POLLIN);
+        polled_add(polled, c->says.fd, POLLIN);
     const struct pollfd *p = polled->all;
     int rc = poll(polled->all, polled->n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
     wake_clients(h);
@@ -738,6 +842,8 @@ int holder_run(pid_t job)
     struct holder h = {.needed = loop_now(), .sees_end = job_fd >= 0};
     prctl(PR_SET_NAME, "mprun-holder");
     take_signals();
+    if (!holder_listens_for(STDIN_FILENO, h.job))
+        h.job[0] = 0;
     listen(STDIN_FILENO, SOMAXCONN); /* mprun has called it; again, so that peers see this pid */
     while (wait_and_serve(&h, job_fd))
         ;

@@ -209,6 +209,53 @@ JOB
     nothing_left
 }
 
+wait_for_a_step() {
+    mprun --wait-cores -n 4 hostname >hosts 2>said &
+    until grep -qs "waits for cores" said || [ ! -d /proc/$! ]; do sleep 0.1; done
+    [ -e over ] || echo waits
+    touch over
+    wait $!
+    echo "code $?"
+    wc -l <hosts
+    "$1" down
+}
+
+@test "an mprun that a rank starts on another host has its starters from the job's agents" {
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<'JOB'
+m --keep=job true
+m --keep=job --host n3 -n 1 bash -c '
+    hostname
+    mprun -v --npernode 1 hostname 2>inner
+    echo "code $?"
+    mprun --npernode 1 sh -c "[ \$MPRUN_RANK != 2 ] || exit 9" 2>/dev/null
+    echo "code $?"'
+JOB
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sort <<<"$output" | tr '\n' ' ')" = "code 0 code 9 n1 n2 n3 n3 " ]
+    [ "$(grep -c "host n[123]: the job's agent there forks the starter" "$(job_dir)/inner")" = 3 ]
+    [ "$(job_records 12 | sort -u)" = 0 ]
+    nothing_left
+}
+
+@test "an mprun on another host waits for cores that the script's mprun has; mprctl down there ends the agents" {
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<JOB
+$(declare -f wait_for_a_step)
+export -f wait_for_a_step
+m --keep=job --wait-cores sh -c 'echo >>began; until [ -e over ]; do sleep 0.1; done' &
+until [ "\$(cat began | wc -l)" = 6 ]; do sleep 0.1; done 2>/dev/null
+m --oversubscribe --host n3 -n 1 bash -c "wait_for_a_step $MPRUN_BUILD/tools/mprctl"
+wait
+JOB
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "waits
+code 0
+4
+job gridengine-$(job): 3 agents end with the steps that run there" ]
+    [ "$(job_records 42 | grep -c '^1[.]n[123]$')" = 3 ]
+    [ "$(job_records 12 | sort -u)" = 0 ]
+    nothing_left
+}
+
 @test "several mprun at once: one task on each host, whose agent has the starters of all of them" {
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
 hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,7 +16,9 @@
 #include "wire/little-endian.h"
 #include "wire/transport/dial.h"
 
-#define ENDED "<mprun-start-ended-1 "
+#define ENDED  "<mprun-start-ended-1 "
+#define PASSED "<mprun-pass-1 "
+#define FILL   PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS ">\n"
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
@@ -67,76 +70,136 @@ int agent_connect(const struct preamble *p, double seconds, uint8_t ret_key[LINK
     return rc < 0 ? -1 : take_fd(&fd);
 }
 
-/* ---- starts ---------------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 enum { NONCE = crypto_aead_chacha20poly1305_ietf_NPUBBYTES };
 _Static_assert((int)AGENT_TAG == (int)crypto_aead_chacha20poly1305_ietf_ABYTES, "");
 
-size_t agent_start_pack(uint32_t number, const uint8_t *preamble, size_t n, const uint8_t *key,
-                        uint8_t ret[AGENT_START_MAX])
+/* is_line: of the agent. Both directions have one key. */
+static void make_nonce(uint32_t number, bool is_line, uint8_t ret[NONCE])
 {
-    uint8_t nonce[NONCE] = {0};
+    memset(ret, 0, NONCE);
     put32(ret, number);
-    if (n == 0)
-        return 4;
+    ret[NONCE - 1] = is_line;
+}
+
+/* Without a key it copies. Returns the bytes in ret. */
+static size_t seal(const void *p, size_t n, uint32_t number, bool is_line, const uint8_t *key,
+                   uint8_t *ret)
+{
+    uint8_t nonce[NONCE];
     if (!key) {
-        memcpy(ret + 4, preamble, n);
-        return 4 + n;
+        memcpy(ret, p, n);
+        return n;
     }
-    put32(nonce, number);
-    ret[4] = (uint8_t)n;
-    ret[5] = (uint8_t)(n >> 8);
-    crypto_aead_chacha20poly1305_ietf_encrypt(ret + 6, NULL, preamble, n, NULL, 0, NULL, nonce,
-                                              key);
-    return 6 + n + AGENT_TAG;
+    make_nonce(number, is_line, nonce);
+    crypto_aead_chacha20poly1305_ietf_encrypt(ret, NULL, p, n, NULL, 0, NULL, nonce, key);
+    return n + AGENT_TAG;
 }
 
-static int read_encrypted(int fd, const uint8_t *key, uint32_t number, struct preamble *ret,
-                          struct error *err)
+/* Returns the bytes in ret; -1: they were not sealed with this key and number. */
+static int unseal(const uint8_t *p, size_t n, uint32_t number, bool is_line, const uint8_t *key,
+                  uint8_t *ret)
 {
-    uint8_t length[2], sealed[PREAMBLE_MAX + AGENT_TAG], packed[PREAMBLE_MAX], nonce[NONCE] = {0};
-    put32(nonce, number);
-    if (fd_read_all(fd, length, sizeof(length)) < 0)
-        return error_errno(err, errno, "read a start");
-    size_t n = (size_t)length[0] | (size_t)length[1] << 8;
-    if (n > sizeof(packed))
-        return error_set(err, EPROTO, "a start of impossible length %zu", n);
-    if (fd_read_all(fd, sealed, n + AGENT_TAG) < 0)
-        return error_errno(err, errno, "read a start");
-    if (crypto_aead_chacha20poly1305_ietf_decrypt(packed, NULL, NULL, sealed, n + AGENT_TAG, NULL,
-                                                  0, nonce, key) < 0)
-        return error_set(err, EPROTO, "a start that is not of the job's holder");
-    int rc = preamble_unpack(packed, n, ret, err);
-    explicit_bzero(packed, sizeof(packed));
-    return rc;
+    uint8_t nonce[NONCE];
+    if (!key) {
+        memcpy(ret, p, n);
+        return (int)n;
+    }
+    make_nonce(number, is_line, nonce);
+    return n < AGENT_TAG || crypto_aead_chacha20poly1305_ietf_decrypt(ret, NULL, NULL, p, n, NULL,
+                                                                      0, nonce, key) < 0
+               ? -1
+               : (int)(n - AGENT_TAG);
 }
 
-int agent_start_read(int fd, const uint8_t *key, uint32_t *ret_number, struct preamble *ret,
-                     struct error *err)
+size_t agent_message_pack(uint32_t number, enum agent_what what, const void *data, size_t n,
+                          const uint8_t *key, uint8_t ret[AGENT_MESSAGE_MAX])
 {
-    uint8_t number[4];
-    if (fd_read_all(fd, number, sizeof(number)) < 0)
+    uint8_t plain[1 + AGENT_DATA_MAX] = {(uint8_t)what};
+    if (n > 0)
+        memcpy(plain + 1, data, n);
+    size_t length = seal(plain, 1 + n, number, false, key, ret + 6);
+    explicit_bzero(plain, sizeof(plain));
+    put32(ret, number);
+    ret[4] = (uint8_t)length;
+    ret[5] = (uint8_t)(length >> 8);
+    return 6 + length;
+}
+
+int agent_message_read(int fd, const uint8_t *key, struct agent_message *ret, struct error *err)
+{
+    uint8_t head[6], body[1 + AGENT_DATA_MAX + AGENT_TAG], plain[sizeof(body)];
+    if (fd_read_all(fd, head, sizeof(head)) < 0)
         return error_set(err, errno == EPIPE || key ? 0 : errno, "read the agent's channel: %s",
                          strerror(errno));
-    *ret_number = get32(number);
-    if (*ret_number == AGENT_GOES_ON || *ret_number == AGENT_ENDS)
-        return 0;
-    return key ? read_encrypted(fd, key, *ret_number, ret, err) : preamble_read(fd, ret, err);
+    size_t n = (size_t)head[4] | (size_t)head[5] << 8;
+    if (n > sizeof(body) - (key ? 0 : AGENT_TAG))
+        return error_set(err, EPROTO, "a message of impossible length %zu", n);
+    if (fd_read_all(fd, body, n) < 0)
+        return error_errno(err, errno, "read a message");
+    ret->number = get32(head);
+    int length = unseal(body, n, ret->number, false, key, plain);
+    explicit_bzero(body, sizeof(body));
+    if (length < 1)
+        return error_set(err, EPROTO, "a message that is not of the job's holder");
+    ret->what = plain[0];
+    ret->n = (size_t)length - 1;
+    memcpy(ret->data, plain + 1, ret->n);
+    explicit_bzero(plain, sizeof(plain));
+    return 0;
 }
 
 /* ---- what the agent says --------------------------------------------------------------------- */
 
 size_t agent_ended_line(uint32_t number, int status, char ret[AGENT_LINE_MAX])
 {
-    return (size_t)snprintf(
-        ret, AGENT_LINE_MAX,
-        ENDED "%" PRIu32 " %d " PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS PREAMBLE_DOTS ">\n",
-        number, status);
+    return (size_t)snprintf(ret, AGENT_LINE_MAX, ENDED "%" PRIu32 " %d " FILL, number, status);
 }
 
-bool agent_line_read(const char *line, uint32_t *ret_number, int *ret_status)
+bool agent_ended_read(const char *line, uint32_t *ret_number, int *ret_status)
 {
     return sscanf(line, ENDED "%" SCNu32 " %d ", ret_number, ret_status) == 2;
+}
+
+enum {
+    VARIANT = sodium_base64_VARIANT_ORIGINAL,
+    SEALED_MAX = AGENT_PASS_MAX + AGENT_TAG,
+    TEXT_MAX = sodium_base64_ENCODED_LEN(SEALED_MAX, sodium_base64_VARIANT_ORIGINAL),
+};
+_Static_assert(sizeof(PASSED FILL) + 2 * sizeof("4294967295 ") + TEXT_MAX <= AGENT_LINE_MAX, "");
+
+size_t agent_pass_line(uint32_t mprun, uint32_t line_number, const void *data, size_t n,
+                       const uint8_t *key, char ret[AGENT_LINE_MAX])
+{
+    uint8_t sealed[SEALED_MAX];
+    char text[TEXT_MAX];
+    size_t length = seal(n > 0 ? data : "", n, line_number, true, key, sealed);
+    sodium_bin2base64(text, sizeof(text), sealed, length, VARIANT);
+    return (size_t)snprintf(ret, AGENT_LINE_MAX, PASSED "%" PRIu32 " %" PRIu32 " %s " FILL, mprun,
+                            line_number, text);
+}
+
+int agent_pass_read(const char *line, const uint8_t *key, uint32_t *ret_mprun, uint32_t *ret_number,
+                    uint8_t ret[AGENT_PASS_MAX], size_t *ret_n)
+{
+    uint8_t sealed[SEALED_MAX], plain[SEALED_MAX];
+    const char *end;
+    size_t length;
+    int at = 0;
+    if (sscanf(line, PASSED "%" SCNu32 " %" SCNu32 "%n", ret_mprun, ret_number, &at) != 2 ||
+        line[at] != ' ')
+        return strncmp(line, PASSED, strlen(PASSED)) == 0 ? -1 : 0;
+    if (sodium_base642bin(sealed, sizeof(sealed), line + at + 1, strlen(line + at + 1), NULL,
+                          &length, &end, VARIANT) < 0 ||
+        *end != ' ')
+        return -1;
+    int n = unseal(sealed, length, *ret_number, true, key, plain);
+    if (n < 0 || n > AGENT_PASS_MAX)
+        return -1;
+    *ret_n = (size_t)n;
+    memcpy(ret, plain, *ret_n);
+    return 1;
 }
 
 void agent_starter_name(uint32_t number, char ret[AGENT_STARTER_NAME])

@@ -3,14 +3,21 @@
  *
  * A preamble with PREAMBLE_AGENT makes mpstarter the agent of the job on its host. The agent's
  * channel is its start channel, or, if that has no input of its own, a connection to mprun. From
- * then on it reads one start after another: a number (4 bytes, little endian), then a preamble.
- * On a connection the number is followed by the preamble's length (2), and the preamble is
- * encrypted with the connection's key and the number as nonce. For each start the agent forks a
- * starter; when the starter has ended, the agent writes a line to the channel, longer than what a
- * manager's relay may hold back (preamble.h). Two numbers come without a preamble: AGENT_ENDS, and
- * AGENT_GOES_ON every AGENT_ALIVE_SECONDS, because some managers' relays do not pass on the end of
- * the input. After AGENT_ENDS, the end of the input, or AGENT_SILENCE_SECONDS without a byte, the
- * agent starts nothing more, and ends when its starters have ended. */
+ * then on the agent reads messages of the job's holder from it:
+ *
+ *     number (4, little endian), length (2) of the rest, enum agent_what (1), data
+ *
+ * Numbers grow. On a connection the rest is encrypted with the connection's key, with the number as
+ * nonce. For each AGENT_START the agent forks a starter; when the starter has ended, the agent
+ * writes a line to the channel with the start's number. Its lines are longer than what a manager's
+ * relay may hold back (preamble.h). After AGENT_ENDS, the end of the input, or
+ * AGENT_SILENCE_SECONDS without a byte, the agent starts nothing more, and ends when its starters
+ * have ended.
+ *
+ * The agent also stands for the holder on its host: it listens at the socket at which mpruns look
+ * for the holder (holder-socket.h), numbers the mpruns that come, and passes on what they and the
+ * holder say to each other. Their bytes go to the holder in lines, which are encrypted like
+ * messages. */
 #pragma once
 
 #include <stdbool.h>
@@ -22,10 +29,30 @@
 #define AGENT_ALIVE_SECONDS   1.5
 #define AGENT_SILENCE_SECONDS 5.0
 
-#define AGENT_GOES_ON 0u
-#define AGENT_ENDS    0xffffffffu
+enum agent_what {
+    AGENT_GOES_ON, /* every AGENT_ALIVE_SECONDS, because some managers' relays do not pass on the
+                      end of the input */
+    AGENT_ENDS,
+    AGENT_START,  /* data: a packed preamble */
+    AGENT_LISTEN, /* data: the job's name of the holder's socket */
+    AGENT_PASS,   /* data: the number of an mprun on the agent's host (4), and a packed message for
+                     it; without a message: the holder is done with it */
+};
 
-enum { AGENT_TAG = 16, AGENT_START_MAX = 4 + 2 + PREAMBLE_MAX + AGENT_TAG, AGENT_LINE_MAX = 400 };
+enum {
+    AGENT_TAG = 16,
+    AGENT_DATA_MAX = PREAMBLE_MAX,
+    AGENT_MESSAGE_MAX = 4 + 2 + 1 + AGENT_DATA_MAX + AGENT_TAG,
+    AGENT_LINE_MAX = 1000,
+    AGENT_PASS_MAX = 480, /* bytes of an mprun in a line */
+};
+
+struct agent_message {
+    uint32_t number;
+    enum agent_what what;
+    size_t n;
+    uint8_t data[AGENT_DATA_MAX];
+};
 
 /* An agent that has read this preamble makes its channel, a blocking connection, within so many
  * seconds; mprun's end calls link_release(). Prepares libsodium. Returns the descriptor, with its
@@ -33,21 +60,29 @@ enum { AGENT_TAG = 16, AGENT_START_MAX = 4 + 2 + PREAMBLE_MAX + AGENT_TAG, AGENT
 int agent_connect(const struct preamble *p, double seconds, uint8_t ret_key[LINK_KEY],
                   struct error *err);
 
-/* Packs a start: `number`, then the n bytes of a packed preamble, of at most PREAMBLE_MAX. key: the
- * connection's, with which no number may come twice; NULL: the channel is no connection, and ret
- * then has the step's key. Returns the bytes in ret. */
-size_t agent_start_pack(uint32_t number, const uint8_t *preamble, size_t n, const uint8_t *key,
-                        uint8_t ret[AGENT_START_MAX]);
-/* Reads a start from a blocking descriptor. key: the connection's, or NULL. *ret is unchanged if no
- * preamble comes with the number. -1 with err; code 0: the input has ended. */
-int agent_start_read(int fd, const uint8_t *key, uint32_t *ret_number, struct preamble *ret,
-                     struct error *err);
+/* Packs a message with n bytes of data, at most AGENT_DATA_MAX. key: the connection's, with which
+ * no number may come twice; NULL: the channel is no connection, and ret has the data as they are.
+ * Returns the bytes in ret. */
+size_t agent_message_pack(uint32_t number, enum agent_what what, const void *data, size_t n,
+                          const uint8_t *key, uint8_t ret[AGENT_MESSAGE_MAX]);
+/* Reads a message from a blocking descriptor. key: the connection's, or NULL. -1 with err; code 0:
+ * the input has ended. */
+int agent_message_read(int fd, const uint8_t *key, struct agent_message *ret, struct error *err);
 
 /* Writes the line which tells that the starter of that number has ended with this status, as of
  * waitpid(), with its newline. Returns its length. */
 size_t agent_ended_line(uint32_t number, int status, char ret[AGENT_LINE_MAX]);
 /* Returns whether this is such a line, without the newline. */
-bool agent_line_read(const char *line, uint32_t *ret_number, int *ret_status);
+bool agent_ended_read(const char *line, uint32_t *ret_number, int *ret_status);
+
+/* Writes a line with n bytes, at most AGENT_PASS_MAX, of what the mprun of that number on the
+ * agent's host says to the holder; none: it has gone. line_number: another one for each line.
+ * Returns its length, with its newline. */
+size_t agent_pass_line(uint32_t mprun, uint32_t line_number, const void *data, size_t n,
+                       const uint8_t *key, char ret[AGENT_LINE_MAX]);
+/* Reads such a line, without the newline. Returns 1; 0: it is another line; -1: it is damaged. */
+int agent_pass_read(const char *line, const uint8_t *key, uint32_t *ret_mprun, uint32_t *ret_number,
+                    uint8_t ret[AGENT_PASS_MAX], size_t *ret_n);
 
 /* The name of a starter in its messages, "mpstarter#7": all starters of an agent share its standard
  * error. */

@@ -11,9 +11,11 @@
 
 #include "common/cleanup.h"
 #include "config.h"
+#include "wire/little-endian.h"
 #include "wire/transport/address.h"
 
-enum { HEAD = offsetof(struct holder_message, data), BACKLOG = 1000 };
+enum { BACKLOG = 1000 };
+_Static_assert(HOLDER_HEAD == offsetof(struct holder_message, data), "");
 #define NAME "mprun-agents-%u-%s"
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -69,6 +71,22 @@ int holder_listen(const char *job, struct error *err)
     return take_fd(&fd);
 }
 
+bool holder_listens_for(int fd, char ret[HOLDER_JOB_MAX])
+{
+    struct sockaddr_un name;
+    socklen_t n = sizeof(name);
+    char prefix[40];
+    int begin = snprintf(prefix, sizeof(prefix), NAME, (unsigned)geteuid(), "");
+    if (getsockname(fd, (struct sockaddr *)&name, &n) < 0 || n > sizeof(name) ||
+        n <= offsetof(struct sockaddr_un, sun_path) + 1)
+        return false;
+    int length = (int)(n - offsetof(struct sockaddr_un, sun_path) - 1);
+    if (length <= begin || memcmp(name.sun_path + 1, prefix, (size_t)begin) != 0)
+        return false;
+    snprintf(ret, HOLDER_JOB_MAX, "%.*s", length - begin, name.sun_path + 1 + begin);
+    return true;
+}
+
 int holder_connect(const char *job, struct error *err)
 {
     struct sockaddr_un name;
@@ -116,10 +134,36 @@ int holder_accept(int fd)
     return peer >= 0 && address_is_peer_of(peer, geteuid()) ? take_fd(&peer) : -1;
 }
 
+size_t holder_message_pack(const struct holder_message *m, uint8_t ret[HOLDER_PACKED_MAX])
+{
+    put32(ret, m->what);
+    put32(ret + 4, m->host);
+    put32(ret + 8, (uint32_t)m->value);
+    put32(ret + 12, m->size);
+    memcpy(ret + HOLDER_HEAD, m->data, m->size);
+    return HOLDER_HEAD + m->size;
+}
+
+int holder_message_unpack(const uint8_t *p, size_t n, struct holder_message *ret)
+{
+    if (n < HOLDER_HEAD)
+        return 0;
+    ret->what = get32(p);
+    ret->host = get32(p + 4);
+    ret->value = (int32_t)get32(p + 8);
+    ret->size = get32(p + 12);
+    if (ret->size > HOLDER_DATA_MAX)
+        return -1;
+    if (n < HOLDER_HEAD + ret->size)
+        return 0;
+    memcpy(ret->data, p + HOLDER_HEAD, ret->size);
+    return (int)(HOLDER_HEAD + ret->size);
+}
+
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS])
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))] = {0};
-    struct iovec v = {(void *)(uintptr_t)m, HEAD + m->size};
+    struct iovec v = {(void *)(uintptr_t)m, HOLDER_HEAD + m->size};
     struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
     size_t count = 0;
     while (fds && count < HOLDER_FDS && fds[count] >= 0)
@@ -163,5 +207,5 @@ int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS])
     if (n < 0)
         return errno == EAGAIN ? -1 : 0;
     take_fds(&h, fds);
-    return n >= HEAD && (size_t)n == HEAD + ret->size;
+    return n >= HOLDER_HEAD && (size_t)n == HOLDER_HEAD + ret->size;
 }

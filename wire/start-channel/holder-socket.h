@@ -2,11 +2,14 @@
 /* holder-socket.h - how an mprun finds the holder of its job's agents, and their messages
  *
  * The holder listens at an abstract Unix socket whose name has the user and the job: it has no
- * file, and vanishes with the holder. The kernel tells who the peer is. Each packet is one message.
- * An mprun numbers the hosts as it likes. Data of a message to the holder begins with the host's
- * name and a 0; if it concerns no host, it is a 0 alone. */
+ * file, and vanishes with the holder. The kernel tells who the peer is. On the job's other hosts
+ * the agents listen at sockets of that name, and pass on what comes (agent-channel.h). Each packet
+ * is one message. An mprun numbers the hosts as it likes. Data of a message to the holder begins
+ * with the host's name and a 0; if it concerns no host, it is a 0 alone. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -33,14 +36,15 @@ enum holder_what {
                        slots until the mprun goes */
     HOLDER_DOWN,    /* no host: agents end as soon as no step needs them */
     /* from the holder */
-    HOLDER_HAS,   /* there is an agent; the answer to TURN: the slots are the step's */
-    HOLDER_NONE,  /* there is none: the mprun starts it, and then sends GIVE or CANNOT */
-    HOLDER_WAIT,  /* another mprun is starting it, or it is ending: HAS or NONE comes then. After
-                     TURN: other steps have slots of the host, or the turn; value: free slots */
-    HOLDER_SAID,  /* data: what the agent or a starter of it wrote to standard error */
-    HOLDER_ENDED, /* the starter has ended; value: its status, as of waitpid() */
-    HOLDER_GONE,  /* the agent has gone, and with it the starter */
-    HOLDER_BYE,   /* the answer to OVER: no agent is ending any more; value: how many stay */
+    HOLDER_HAS,    /* there is an agent; the answer to TURN: the slots are the step's */
+    HOLDER_NONE,   /* there is none: the mprun starts it, and then sends GIVE or CANNOT */
+    HOLDER_ABSENT, /* there is none, and the mprun could not give one, as it is on another host */
+    HOLDER_WAIT,   /* another mprun is starting it, or it is ending: HAS or NONE comes then. After
+                      TURN: other steps have slots of the host, or the turn; value: free slots */
+    HOLDER_SAID,   /* data: what the agent or a starter of it wrote to standard error */
+    HOLDER_ENDED,  /* the starter has ended; value: its status, as of waitpid() */
+    HOLDER_GONE,   /* the agent has gone, and with it the starter */
+    HOLDER_BYE,    /* the answer to OVER: no agent is ending any more; value: how many stay */
 };
 
 enum { HOLDER_DATA_MAX = 4096, HOLDER_FDS = 3 };
@@ -65,6 +69,8 @@ const char *holder_job_number(const char *job, char ret[HOLDER_JOB_MAX]);
 /* Listens for the holder of the job. Returns a descriptor; -1 with err, whose code is EADDRINUSE if
  * there is a holder already. */
 int holder_listen(const char *job, struct error *err);
+/* Returns the job of a descriptor that holder_listen() has returned; false: it is none. */
+bool holder_listens_for(int fd, char ret[HOLDER_JOB_MAX]);
 /* Connects to the job's holder. -1 with err: there is none, or it is another user's. */
 int holder_connect(const char *job, struct error *err);
 /* Calls fn for each of the user's jobs that have a holder on this host. -1 with err. */
@@ -74,6 +80,13 @@ int holder_each(void (*fn)(void *arg, const char *job), void *arg, struct error 
 pid_t holder_pid(int fd);
 /* Accepts a connection. -1: there is none, or it is another user's. */
 int holder_accept(int fd);
+
+/* A message without descriptors as bytes, for another host. Returns how many. */
+enum { HOLDER_HEAD = 16, HOLDER_PACKED_MAX = HOLDER_HEAD + HOLDER_DATA_MAX };
+size_t holder_message_pack(const struct holder_message *m, uint8_t ret[HOLDER_PACKED_MAX]);
+/* Unpacks a message from the first bytes of n. Returns how many it has; 0: it is not whole yet; -1:
+ * it is none. */
+int holder_message_unpack(const uint8_t *p, size_t n, struct holder_message *ret);
 
 /* Sends m with the descriptors in fds up to the first -1 (fds NULL: none). -1 with errno. */
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS]);
