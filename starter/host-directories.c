@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/step-directory.h"
-#include "starter/keeper/keeper.h"
+#include "starter/keeper/keeper-channel.h"
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
 

@@ -11,7 +11,7 @@
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"
-#include "starter/keeper/keeper.h"
+#include "starter/keeper/keeper-channel.h"
 #include "starter/pmi/pmi-server.h"
 #include "starter/ranks/rank-gpus.h"
 #include "wire/flow-control.h"
@@ -45,11 +45,21 @@ static void send_hello(struct host *h)
     uplink_send(&h->uplink, FRAME_HELLO, &m.base);
 }
 
+/* Lists the starter's own processes, and mprun if it is an ancestor; not the job's agent. */
+static void own_processes(const struct host *h, pid_t ret[4])
+{
+    ret[0] = getpid();
+    ret[1] = h->with.keeper_is_agent ? ret[0] : h->with.keeper;
+    ret[2] = h->with.pmi && h->with.pmi->pid ? h->with.pmi->pid : ret[0];
+    ret[3] = h->launcher ? h->launcher : ret[0];
+}
+
 void host_say_hello(struct host *h)
 {
-    const pid_t self[] = {getpid(), h->with.keeper};
+    pid_t self[4];
+    own_processes(h, self);
     if (h->uplink.start.flags & PREAMBLE_EXPLAIN)
-        containment_probe(&h->containment, self, sizeof(self) / sizeof(self[0]));
+        containment_probe(&h->containment, self, 4);
     send_hello(h);
 }
 
@@ -75,15 +85,6 @@ static int make_parts(struct host *h, struct error *err)
     if (rank_binding_choose(&h->binding, &h->launch, &h->allowed, h->with.keeper_fd, err) < 0)
         return -1;
     return gpu_shares_choose(&h->gpus, &h->launch, &h->binding, &h->containment.answer, err);
-}
-
-/* Lists the starter's own processes, and mprun if it is an ancestor. */
-static void own_processes(const struct host *h, pid_t ret[4])
-{
-    ret[0] = getpid();
-    ret[1] = h->with.keeper;
-    ret[2] = h->with.pmi && h->with.pmi->pid ? h->with.pmi->pid : ret[0];
-    ret[3] = h->launcher ? h->launcher : ret[0];
 }
 
 static void begin_containment(void *arg)

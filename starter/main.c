@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -168,35 +166,33 @@ static int read_start(const char *hostname, struct preamble *ret)
     return -1;
 }
 
-/* Does one step's part of this host: forks into keeper and worker. Returns each one's exit code. */
-static int run_keeper(struct preamble *start, const struct agent_child *child, const char *hostname,
-                      mode_t mask, int end_fd)
+/* Forks the worker of one step, and keeps it. Returns the exit code; in the worker -1. */
+static int run_keeper(struct keeper *k, struct preamble *start, struct kept_worker *ret)
 {
-    int pair[2];
-    log_open(child->name, start->flags & PREAMBLE_VERBOSE ? LOG_DEBUG : LOG_NOTE);
-    /* The keeper inherits the worker's orphans: it must be a subreaper before there are any. */
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-        log_error("on %s: make a socket: %s", hostname, strerror(errno));
-        return EXIT_CODE_MPRUN;
-    }
-    pid_t keeper = getpid(), worker = fork();
-    if (worker < 0) {
-        log_error("on %s: fork: %s", hostname, strerror(errno));
-        return EXIT_CODE_MPRUN;
-    }
-    if (worker == 0) {
-        cleanup_close(&end_fd);
-        close(pair[0]);
-        return worker_run(keeper, pair[1], child->errands_fd, start, hostname);
-    }
-    close(pair[1]);
-    if (child->errands_fd >= 0)
-        close(child->errands_fd);
+    struct error e;
+    enum log_level level = start->flags & PREAMBLE_VERBOSE ? LOG_DEBUG : LOG_NOTE;
+    log_open("mpstarter", level);
+    pid_t worker = keeper_fork(k, "mpstarter", level, 0, ret, &e);
+    if (worker == 0)
+        return -1;
     explicit_bzero(start, sizeof(*start));
+    if (worker < 0) {
+        log_error("on %s: %s", k->host, e.text);
+        return EXIT_CODE_MPRUN;
+    }
     detach_input_and_output();
-    int code = keeper_run(worker, pair[0], hostname, mask);
-    leader_tell(end_fd, code);
+    keeper_begin(k);
+    return keeper_run(k);
+}
+
+/* Runs the agent. Returns its exit code; in a worker -1. */
+static int run_agent(struct keeper *k, const uint8_t *key, struct preamble *start,
+                     struct kept_worker *ret)
+{
+    int code = agent_run(k, key, start, ret);
+    detach_input_and_output();
+    if (code >= 0)
+        dup2(STDIN_FILENO, STDERR_FILENO); /* it ends for the holder with the task */
     return code;
 }
 
@@ -204,7 +200,8 @@ static int run_keeper(struct preamble *start, const struct agent_child *child, c
 static int run_starter(void)
 {
     struct preamble start;
-    struct agent_child child = {.name = "mpstarter", .errands_fd = -1};
+    struct keeper keeper;
+    struct kept_worker worker;
     char hostname[256] = "this host";
     uint8_t key[LINK_KEY];
     int end_fd = -1;
@@ -228,20 +225,16 @@ static int run_starter(void)
         detach_input_and_output();
         return leader_wait(rest, end_fd);
     }
-    if (is_agent) {
-        int code = agent_run(hostname, connected ? key : NULL, mask, &start, &child);
-        if (code >= 0) {
-            detach_input_and_output();
-            dup2(STDIN_FILENO, STDERR_FILENO); /* it ends for the holder with the task */
-            leader_tell(end_fd, code);
-            return code;
-        }
-        explicit_bzero(key, sizeof(key));
-        cleanup_close(&end_fd);
-        end_fd = -1;
-        detach_input_and_output();
+    keeper_init(&keeper, hostname, mask);
+    int code = is_agent ? run_agent(&keeper, connected ? key : NULL, &start, &worker)
+                        : run_keeper(&keeper, &start, &worker);
+    if (code >= 0) {
+        leader_tell(end_fd, code);
+        return code;
     }
-    return run_keeper(&start, &child, hostname, mask, end_fd);
+    explicit_bzero(key, sizeof(key));
+    cleanup_close(&end_fd);
+    return worker_run(&worker, &start, hostname);
 }
 
 static int run_program(int argc, char **argv)

@@ -3,6 +3,7 @@
  * parts only read them; all live as long as the worker */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct starter_services {
@@ -12,7 +13,7 @@ struct starter_services {
     const char *hostname;                 /* for messages; ranks see that of LAUNCH */
     pid_t keeper;
     int keeper_fd;
-    int agent_fd; /* to the job's agent, which starts errands in the keeper's place; -1: none */
+    bool keeper_is_agent;    /* of the job: it outlives the step */
     struct loop_defer *turn; /* of the host machine: schedule it when there is something to do */
     struct uplink *up;
     struct step_end *end;

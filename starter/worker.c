@@ -19,6 +19,7 @@
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"
+#include "starter/keeper/keeper.h"
 #include "starter/pmi/pmi-server.h"
 #include "wire/link/key-proof.h"
 #include "wire/start-channel/preamble.h"
@@ -56,23 +57,23 @@ static int watch_signals(struct host *h, struct error *err)
 static void keeper_readable(void *arg, int fd, unsigned events)
 {
     struct host *h = arg;
-    int keeper = (int)h->with.keeper;
-    char text[512], limit[256];
+    char who[64], text[512], limit[256];
+    snprintf(who, sizeof(who),
+             h->with.keeper_is_agent ? "the job's agent (pid %d)" : "mpstarter's keeper (pid %d)",
+             (int)h->with.keeper);
     if (errands_keeper_readable(&h->errands))
         return;
     loop_io_destroy(take_ptr(h->keeper_watch));
     if (h->state >= HOST_ENDING) { /* the worker itself removes all that was made */
-        log_debug("on %s: mpstarter's keeper (pid %d) has died", h->with.hostname, keeper);
+        log_debug("on %s: %s has died", h->with.hostname, who);
         return;
     }
     h->end.exit_code = EXIT_CODE_MPRUN;
-    snprintf(text, sizeof(text), "on %s: mpstarter's keeper (pid %d) has died; ending its ranks",
-             h->with.hostname, keeper);
+    snprintf(text, sizeof(text), "on %s: %s has died; ending its ranks", h->with.hostname, who);
     if (oom_kills_explain(&h->containment.oom_kills, limit, sizeof(limit))) {
         h->end.exit_code = EXIT_CODE_SIGNAL + SIGKILL;
-        snprintf(text, sizeof(text),
-                 "on %s: mpstarter's keeper (pid %d) " OOM_KILLED " (%s); ending its ranks",
-                 h->with.hostname, keeper, limit);
+        snprintf(text, sizeof(text), "on %s: %s " OOM_KILLED " (%s); ending its ranks",
+                 h->with.hostname, who, limit);
     }
     step_end_cannot_run(&h->end, h->end.exit_code, text);
 }
@@ -161,14 +162,13 @@ static void free_parts(struct host *h)
     loop_destroy(h->with.loop);
 }
 
-int worker_run(pid_t keeper, int keeper_fd, int agent_fd, struct preamble *start,
-               const char *hostname)
+int worker_run(const struct kept_worker *self, struct preamble *start, const char *hostname)
 {
     struct host h = {
         .with = {.hostname = hostname,
-                 .keeper = keeper,
-                 .keeper_fd = keeper_fd,
-                 .agent_fd = agent_fd,
+                 .keeper = self->keeper,
+                 .keeper_fd = self->fd,
+                 .keeper_is_agent = self->is_agent,
                  .turn = &h.turn,
                  .up = &h.uplink,
                  .end = &h.end,
@@ -187,7 +187,7 @@ int worker_run(pid_t keeper, int keeper_fd, int agent_fd, struct preamble *start
     };
     struct error e = {0};
     fault_register("worker", getpid());
-    fault_register("keeper", keeper);
+    fault_register("keeper", self->keeper);
     fault_host(start->host_id);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     raise_descriptor_limit();

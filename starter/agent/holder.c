@@ -24,7 +24,7 @@
 #include "common/number.h"
 #include "common/proc.h"
 #include "model/rank-end.h"
-#include "starter/agent/polled.h"
+#include "starter/keeper/polled.h"
 #include "starter/tunables.h"
 #include "wire/little-endian.h"
 #include "wire/link/key-proof.h"

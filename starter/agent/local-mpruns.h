@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "starter/agent/polled.h"
+#include "starter/keeper/polled.h"
 
 struct local_mprun {
     int fd;

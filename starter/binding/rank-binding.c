@@ -11,7 +11,7 @@
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
 #include "starter/binding/memory-policy.h"
-#include "starter/keeper/keeper.h"
+#include "starter/keeper/keeper-channel.h"
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
 

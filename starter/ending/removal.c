@@ -9,7 +9,7 @@
 #include "common/path.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
-#include "starter/keeper/keeper.h"
+#include "starter/keeper/keeper-channel.h"
 #include "starter/links/uplink.h"
 #include "starter/tunables.h"
 #include "starter/services.h"

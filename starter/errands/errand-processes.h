@@ -3,8 +3,8 @@
  *
  * An errand is a start client for another host. It has to live on when this host's part of the step
  * is over or has failed. The resource manager's task ends with the process that the manager has
- * started. So that process, the keeper or the job's agent, is the errands' parent, and waits for
- * them before it exits. */
+ * started. So that process, the keeper, is the errands' parent, and waits for them before it exits.
+ */
 #pragma once
 
 #include <stdbool.h>

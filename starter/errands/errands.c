@@ -17,7 +17,7 @@
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/errands/errand-processes.h"
-#include "starter/keeper/keeper.h"
+#include "starter/keeper/keeper-channel.h"
 #include "starter/links/uplink.h"
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
@@ -169,7 +169,7 @@ static int watch_output(struct errand *e)
     return fd_set_nonblock(e->out_fd, 1);
 }
 
-/* ---- asking the keeper or the agent ---------------------------------------------------------- */
+/* ---- asking the keeper ----------------------------------------------------------------------- */
 
 /* Packs arguments, each with its NUL. -1: too long, or one is empty or has a NUL. */
 static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, size_t n)
@@ -185,13 +185,7 @@ static int add_words(char *to, size_t *at, const ProtobufCBinaryData *words, siz
     return 0;
 }
 
-/* The agent is the better parent: like what it starts, it may outlive the step. */
-static int parent_fd(const struct errands *all)
-{
-    return all->services->agent_fd >= 0 ? all->services->agent_fd : all->services->keeper_fd;
-}
-
-static int ask_parent(struct errand *e, const Mprun__Errand *m)
+static int ask_keeper(struct errand *e, const Mprun__Errand *m)
 {
     struct errand_request q = {.id = m->id};
     char packet[KEEPER_PACKET] = {KEEPER_ERRAND}, *words = packet + 1 + sizeof(q);
@@ -208,7 +202,7 @@ static int ask_parent(struct errand *e, const Mprun__Errand *m)
     if (rc == 0)
         rc = watch_output(e);
     if (rc == 0)
-        rc = keeper_send(parent_fd(e->all), packet, 1 + sizeof(q) + n,
+        rc = keeper_send(e->all->services->keeper_fd, packet, 1 + sizeof(q) + n,
                          (int[]){in[0], out[1], out[0]}, 3);
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);
@@ -229,19 +223,14 @@ static struct errand *errand_create(struct errands *all, const Mprun__Errand *m)
     return e;
 }
 
-static void agent_readable(void *arg, int fd, unsigned events);
-
 static void take(struct errands *all, const Mprun__Errand *m)
 {
-    if (all->services->agent_fd >= 0 && !all->agent_io)
-        all->agent_io = must(loop_io_create(all->services->loop, all->services->agent_fd, LOOP_READ,
-                                            agent_readable, all));
     if (all->services->end->has_begun || all->has_no_parent) {
         refuse(all, m->id, "its part of the step is ending");
         return;
     }
     struct errand *e = errand_create(all, m);
-    if (ask_parent(e, m) < 0) {
+    if (ask_keeper(e, m) < 0) {
         refuse(all, m->id, strerror(errno));
         errand_free(e);
         return;
@@ -262,13 +251,13 @@ int errands_take(struct errands *all, Mprun__Errand *m)
 
 /* ---- what they answer ------------------------------------------------------------------------ */
 
-/* The errand waits for its input, and has started nothing so far. So a keeper's errand can be moved
- * out of the step's cgroups, which it outlives. If that fails, it gets no input and ends by that;
- * it is refused only then, so that no second one runs beside it. */
+/* The errand waits for its input, and has started nothing so far. So it can be moved out of the
+ * step's cgroups, which it outlives, and where an agent is not. If that fails, it gets no input and
+ * ends by that; it is refused only then, so that no second one runs beside it. */
 static void has_pid(struct errand *e, pid_t pid)
 {
     const struct starter_services *with = e->all->services;
-    struct cgroup_tree *tree = with->agent_fd < 0 ? with->containment->tree : NULL;
+    struct cgroup_tree *tree = with->keeper_is_agent ? NULL : with->containment->tree;
     struct error err;
     if (tree && cgroup_tree_send_home(tree, pid, &err) < 0) {
         e->refused = must(strdup(err.text));
@@ -330,17 +319,8 @@ bool errands_keeper_readable(struct errands *all)
     return !all->has_no_parent;
 }
 
-static void agent_readable(void *arg, int fd, unsigned events)
-{
-    struct errands *all = arg;
-    all->has_no_parent = !take_replies(all, fd);
-    if (all->has_no_parent)
-        loop_io_destroy(take_ptr(all->agent_io));
-}
-
 void errands_close(struct errands *all)
 {
-    loop_io_destroy(take_ptr(all->agent_io));
     while (all->first) {
         struct errand *e = all->first;
         all->first = e->next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* errands.h - programs that mprun has this host start beside its ranks (ERRAND in wire/mprun.proto)
  *
- * The keeper or the job's agent is their parent (errand-processes.h). As long as the worker lives,
+ * The keeper is their parent (errand-processes.h). As long as the worker lives,
  * it gives them their input, and tells mprun what they say and how they end. */
 #pragma once
 
@@ -9,14 +9,12 @@
 
 #include "wire/mprun.pb-c.h"
 
-struct loop_io;
 struct starter_services;
 
 struct errands { /* private to errands.c */
     const struct starter_services *services;
     struct errand *first;
-    struct loop_io *agent_io; /* NULL: no errand was asked of the agent */
-    bool has_no_parent;       /* the keeper, or the agent, has gone */
+    bool has_no_parent; /* the keeper has gone */
 };
 
 void errands_close(struct errands *all); /* all zero is fine */

@@ -1,44 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* keeper.h - the small parent process that outlives the worker, and cleans up after it
+/* keeper.h - the small parent process of workers, which outlives them, and cleans up after them
  *
- * mpstarter forks at once: the parent is the keeper, the child the worker. The keeper is a child
- * subreaper in a process group of its own. The worker reports what it makes to the keeper, by
- * packets on a socket between the two. When the worker ends without having cleaned up, the keeper
- * kills what is left below itself, removes what the worker made, logs that, and exits with a code,
- * never by a signal. The keeper also starts errands for the worker: its own children, which it
- * waits for and never kills (errand-processes.h). If the job has an agent, the agent starts them,
- * asked by the same packets. */
+ * mpstarter forks at once: the parent is the keeper, the child the step's worker. Where the job has
+ * an agent (starter/agent), that is the keeper of all steps that come to the host. The keeper is a
+ * child subreaper in a process group of its own. A worker reports what it makes by packets
+ * (keeper-channel.h). When it ends without having cleaned up, the keeper kills what is left below
+ * itself, removes what the worker made, and logs that. The keeper also starts errands for workers:
+ * its own children, which it waits for and never kills (errand-processes.h). */
 #pragma once
 
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
-struct oom_kills;
+#include "common/error.h"
+#include "common/log.h"
+#include "starter/errands/errand-processes.h"
+#include "starter/keeper/polled.h"
 
-/* Runs the keeper until it ends. Returns mpstarter's exit code. worker: the child to wait for. fd:
- * the keeper's end of the packet socket. host: for messages. mask: the umask of errands. */
-int keeper_run(pid_t worker, int fd, const char *host, mode_t mask);
-/* Puts this process into a process group of its own, even if it leads its present group. A session
- * leader cannot leave its group, and stays. */
-void keeper_leave_group(void);
+enum { KEPT_NAME = 24 };
 
-/* The first byte of a packet; a text or descriptors follow. */
-enum keeper_message {
-    KEEPER_CGROUP = 'c',    /* path of a cgroup directory that was made, parents first */
-    KEEPER_DIRECTORY = 'd', /* path of a directory that was made */
-    KEEPER_CLEANED = 'x',   /* the worker has removed all of these */
-    KEEPER_STUCK = 's',     /* the worker could not remove some; mprun knows. Try once more */
-    KEEPER_ERRAND = 'r',    /* a program to start: errand-processes.h, with three descriptors */
-    KEEPER_OOM_KILLS = 'o', /* the worker's struct oom_kills */
-    KEEPER_CORES = 'l',     /* with the descriptor of core-ledger.h: keep it until all has ended */
+struct keeper {
+    const char *host; /* for messages */
+    pid_t group;      /* of the manager's task, in which workers are; 0: the keeper's own */
+    pid_t anchor;     /* a child that keeps that group; 0: there is none, or it has ended */
+    uint64_t signals; /* bits of those that have come and were passed on */
+    /* private to keeper.c */
+    int signal_fd; /* < 0: there are no signals to be read */
+    struct kept_step *steps;
+    struct errand_processes errands;
 };
-enum { KEEPER_PACKET = 8192, KEEPER_FDS = 3 }; /* bytes and descriptors of one packet, at most */
 
-/* Sends a packet with a text. Does nothing when the keeper has gone. */
-void keeper_tell(int fd, enum keeper_message what, const char *text);
-void keeper_tell_oom_kills(int fd, const struct oom_kills *kills);
-/* Sends a whole packet with 1 to KEEPER_FDS descriptors. Returns 0, or -1 with errno. */
-int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds);
-/* Takes the next packet, appends a NUL, and puts its descriptors, or -1, into fds; the caller
- * closes them. Returns the packet's bytes; 0: the other side has gone; -1: none now. */
-ssize_t keeper_receive(int fd, char packet[KEEPER_PACKET + 1], int fds[KEEPER_FDS]);
+/* What a worker's process knows of its keeper. */
+struct kept_worker {
+    pid_t keeper;
+    int fd;        /* the worker's end of the socket; -1: this is the keeper */
+    bool is_agent; /* the keeper is the job's agent, and outlives the step */
+};
+
+/* mask: of errands. */
+void keeper_init(struct keeper *k, const char *host, mode_t mask);
+/* Puts this process into a process group of its own, even if it leads its present group, and takes
+ * its signals. A session leader cannot leave its group, and stays. */
+void keeper_begin(struct keeper *k);
+/* Forks a worker: returns 0 there, with *ret, and its pid in the keeper; -1 with err. name and
+ * level: of the messages of the worker, and of the keeper about it. number: which keeper_ended_fn
+ * gets. */
+pid_t keeper_fork(struct keeper *k, const char *name, enum log_level level, uint32_t number,
+                  struct kept_worker *ret, struct error *err);
+
+/* The part of this host in a step is over; code: of mpstarter. */
+typedef void (*keeper_ended_fn)(void *arg, uint32_t number, int code);
+
+/* Adds the descriptors that are to be polled. */
+void keeper_poll(const struct keeper *k, struct polled *p);
+/* Takes what has come on them, p being the first one, passes signals on, and looks what has ended.
+ */
+void keeper_take(struct keeper *k, const struct pollfd *p, keeper_ended_fn ended, void *arg);
+/* Are there workers, or errands? */
+bool keeper_is_needed(const struct keeper *k);
+/* Kills all that is left below the keeper, but no worker and no errand. */
+void keeper_kill_orphans(struct keeper *k);
+
+/* Runs the keeper of one step until it ends. Returns mpstarter's exit code. */
+int keeper_run(struct keeper *k);

@@ -47,7 +47,7 @@ static void fill_line(struct line *l, struct ranks *ranks, uint32_t local)
     }
 }
 
-/* Adds the usage of the worker itself, mppmi and the keeper. */
+/* Adds the usage of the worker itself, mppmi and the step's own keeper. */
 static void add_starter(const struct starter_services *s, struct usage *u)
 {
     struct rusage self;
@@ -56,7 +56,7 @@ static void add_starter(const struct starter_services *s, struct usage *u)
     usage_add_rusage(u, &self);
     if (s->pmi)
         usage_add_rusage(u, &s->pmi->usage);
-    if (proc_stat_read(s->keeper, &keeper) == 0) {
+    if (!s->keeper_is_agent && proc_stat_read(s->keeper, &keeper) == 0) {
         uint64_t tick = 1000000u / (uint64_t)sysconf(_SC_CLK_TCK);
         u->value[USAGE_CPU_USER] += keeper.utime * tick;
         u->value[USAGE_CPU_SYSTEM] += keeper.stime * tick;

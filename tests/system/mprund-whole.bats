@@ -88,17 +88,8 @@ agree() {
 endless='mprun sh -c "
     setsid sh -c \"trap : TERM HUP; echo \$(hostname) >>here; while :; do sleep 1000; done\" </dev/null >/dev/null 2>&1 &
     exec sleep 1000"'
-# victim NAME JOB: the process to be killed of this job; workers are the children of keepers
+# victim NAME JOB: the process to be killed of this job
 master() { basename "$(grep -l "^job_id=$1\$" "$HOSTS_DIR"/gridengine/spool/execd/n?/active_jobs/"$1".1/config)"; }
-parent() { awk '{ sub(/.*\) /, ""); print $2 }' "/proc/$1/stat"; }
-starters() { # HOST JOB keeper|worker
-    local pid
-    for pid in $(job_pids "$1" "$2" mpstarter); do
-        case $3$(cat "/proc/$(parent "$pid")/comm") in
-        workermpstarter | keepermprun-agent) echo "$pid" ;;
-        esac
-    done
-}
 victim() {
     case $1 in
     script) job_pids "$3" "$2" "$2" ;;
@@ -106,12 +97,13 @@ victim() {
     qrsh) job_pids "$3" "$2" qrsh ;;
     shepherd) job_pids "$3" "$2" sge_shepherd ;;
     task-shepherd) job_pids "$4" "$2" sge_shepherd ;;
-    keeper | worker) starters "$4" "$2" "$1" ;;
+    agent) job_pids "$4" "$2" mprun-agent ;;
+    worker) job_pids "$4" "$2" mpstarter ;;
     mppmi) job_pids "$4" "$2" mppmi ;;
     rank) job_pids "$4" "$2" sleep ;;
     esac | head -n 1
 }
-# what a starter left that was killed with its keeper a later step there takes away
+# what a worker left that was killed with its agent a later step there takes away
 files() { on_root "$1" find /tmp /dev/shm -path "$HOSTS_DIR" -prune -o -user labuser ! -path '/dev/shm/mprun-*' -print 2>&1; }
 no_file() { [ -z "$(files "$1")" ]; }
 all_here() { # DIRECTORY
@@ -120,7 +112,7 @@ all_here() { # DIRECTORY
 
 @test "whatever is killed, nothing of the job is left: not its processes, files or cgroups" {
     declare -A jobs dirs
-    kinds='qdel script mprun qrsh shepherd task-shepherd keeper worker mppmi rank'
+    kinds='qdel script mprun qrsh shepherd task-shepherd agent worker mppmi rank'
     for kind in $kinds; do
         start -pe lab 3 <<<"$endless"
         jobs[$kind]=$JOB dirs[$kind]=$DIR
