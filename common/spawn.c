@@ -535,3 +535,13 @@ int spawn_resolve(const char *name, char *const envp[], const char *directory, c
         return not_in_path(name, directory, err);
     return error_errno(err, worst, "execute '%s' found in PATH", name);
 }
+
+int spawn_resolve_here(const char *name, char *const envp[], const char *directory, char **ret,
+                       struct error *err)
+{
+    if (spawn_resolve(name, envp, directory, ret, err) == 0)
+        return 0;
+    if (!*name || strchr(name, '/'))
+        return -1;
+    return try_file(directory, ".", 1, name, ret) == 0 ? 0 : -1;
+}

@@ -7,9 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
 #include "common/words.h"
+#include "launcher/program-path.h"
 #include "launcher/step-record.h"
 
 enum { MPIR_NULL, MPIR_DEBUG_SPAWNED, MPIR_DEBUG_ABORTING };
@@ -47,12 +46,9 @@ bool mpir_is_debugged(void)
  * line. Caller frees. */
 static char *find_executable(const struct app *app)
 {
-    AUTO_FREE char *found = NULL;
-    if (spawn_resolve(app->argv[0], app->envp, app->directory, &found, NULL) < 0)
-        return must(strdup(app->argv[0]));
-    if (found[0] == '/')
-        return take_ptr(found);
-    return must(text_format("%s/%s", app->directory, found));
+    char *found;
+    return program_path(app, app->argv[0], false, &found, NULL) == 0 ? found
+                                                                     : must(strdup(app->argv[0]));
 }
 
 static void fill_table(const struct step_record *r)

@@ -281,7 +281,8 @@ static int read_preload(struct spawner *s, const Mprun__Spawn *m, const struct f
                                          .world = s->worlds->last_number + 1,
                                          .apps = f->apps,
                                          .napps = f->napps,
-                                         .directory = f->apps[0].directory};
+                                         .directory = f->apps[0].directory,
+                                         .spawned = is_of_rank(m)};
     return preload_create(s->hosts, s->verdict, &what, ret, &code, err);
 }
 

@@ -7,8 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/spawn.h"
 #include "launcher/preload/preload-files.h"
+#include "launcher/program-path.h"
 #include "launcher/step-plan.h"
 
 /* The first line that fits counts. */
@@ -34,7 +34,7 @@ static bool look_at(const char *word, const struct app *app, struct lone *ret)
 {
     static const char *const mpi[] = {"libmpi", NULL};
     AUTO_FREE char *path = NULL;
-    if (spawn_resolve(word, app->envp, app->directory, &path, NULL) < 0)
+    if (program_path(app, word, false, &path, NULL) < 0)
         return false;
     ret->library = libraries_needed(path, mpi);
     for (size_t i = 0; ret->library && i < sizeof(families) / sizeof(families[0]); i++)
@@ -65,7 +65,7 @@ bool mpi_is_needed(const struct step_plan *p)
     for (size_t i = 0; p->step.pmi && i < p->step.napps; i++) {
         const struct app *app = &p->step.apps[i];
         AUTO_FREE char *path = NULL;
-        if (spawn_resolve(app->argv[0], app->envp, app->directory, &path, NULL) < 0)
+        if (program_path(app, app->argv[0], false, &path, NULL) < 0)
             continue;
         AUTO_FREE char *library = libraries_needed(path, mpi_or_pmi);
         if (library)

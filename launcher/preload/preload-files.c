@@ -14,6 +14,8 @@
 #include "common/spawn.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
+#include "launcher/preload/preload.h"
+#include "launcher/program-path.h"
 #include "model/rank-end.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -137,12 +139,14 @@ static int take_library(void *arg, const char *name, const char *path, struct er
     return is_taken(f, &t) ? 0 : add(f, path, t, name, err);
 }
 
-static int collect_app(const struct preload_options *o, const struct app *a, uint32_t index,
+static int collect_app(const struct preload_request *what, uint32_t index,
                        struct preload_files *ret, struct error *err)
 {
     AUTO_FREE char *path = NULL;
+    const struct preload_options *o = what->options;
+    const struct app *a = &what->apps[index];
     struct preload_target t = {.kind = PRELOAD_PROGRAM, .app = index};
-    if (spawn_resolve(a->argv[0], a->envp, a->directory, &path, err) < 0) {
+    if (program_path(a, a->argv[0], what->spawned, &path, err) < 0) {
         path = NULL;
         ret->no_program = err->code == ENOENT ? EXIT_CODE_NOT_FOUND : EXIT_CODE_CANNOT_EXEC;
         return error_context(err, "find the program on mprun's host, to bring it to the others");
@@ -173,14 +177,15 @@ static int collect_list(const char *list, const char *directory, struct preload_
     }
 }
 
-int preload_files_collect(const struct preload_options *o, const struct app *apps, size_t napps,
-                          const char *directory, struct preload_files *ret, struct error *err)
+int preload_files_collect(const struct preload_request *what, struct preload_files *ret,
+                          struct error *err)
 {
-    for (size_t i = 0; (o->binary || o->libs) && i < napps; i++)
-        if (collect_app(o, &apps[i], (uint32_t)i, ret, err) < 0)
+    const struct preload_options *o = what->options;
+    for (size_t i = 0; (o->binary || o->libs) && i < what->napps; i++)
+        if (collect_app(what, (uint32_t)i, ret, err) < 0)
             return -1;
     for (size_t i = 0; i < o->nfiles; i++)
-        if (collect_list(o->files[i], directory, ret, err) < 0)
+        if (collect_list(o->files[i], what->directory, ret, err) < 0)
             return -1;
     return 0;
 }

@@ -11,7 +11,7 @@
 #include "model/step.h"
 #include "wire/preload-content.h"
 
-struct preload_options;
+struct preload_request;
 
 struct preload_source { /* one content, wherever it is to appear */
     struct content what;
@@ -35,9 +35,9 @@ struct preload_files {
     int no_program; /* enum exit_code, of a program that cannot be executed; 0: that is not it */
 };
 
-/* Opens and reads them all. Relative names of files are of this directory ("": mprun's own). */
-int preload_files_collect(const struct preload_options *o, const struct app *apps, size_t napps,
-                          const char *directory, struct preload_files *ret, struct error *err);
+/* Opens and reads them all. */
+int preload_files_collect(const struct preload_request *what, struct preload_files *ret,
+                          struct error *err);
 void preload_files_free(struct preload_files *f); /* what it holds, not itself */
 /* Opens a source again: a descriptor, or -1 with err: also if the file is another one by now. */
 int preload_source_open(const struct preload_source *s, struct error *err);

@@ -58,8 +58,7 @@ int preload_create(struct host_table *hosts, struct verdict *verdict,
     pre->fd = -1;
     pre->world = what->world;
     pre->tops = must(calloc(hosts->plan->nused + 1, sizeof(*pre->tops)));
-    if (preload_files_collect(what->options, what->apps, what->napps, what->directory, &pre->files,
-                              err) == 0)
+    if (preload_files_collect(what, &pre->files, err) == 0)
         return 0;
     if (pre->files.no_program)
         *ret_code = pre->files.no_program;

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/error.h"
 #include "wire/messages/values.h"
 
@@ -20,6 +22,7 @@ struct preload_request { /* borrowed for the call */
     const struct app *apps;
     size_t napps;
     const char *directory; /* for relative names of files; "": mprun's own */
+    bool spawned;          /* a rank spawns the programs: spawn_resolve_here finds them */
 };
 
 /* Reads the files; *ret stays NULL when none were asked for. -1 with err, and, where there is no

@@ -13,7 +13,6 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/must.h"
-#include "common/text.h"
 #include "common/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/memory-policy.h"
@@ -38,17 +37,12 @@ struct rank_program { /* of an app */
 
 /* ---- the programs of all apps ---------------------------------------------------------------- */
 
-/* Also looks for a spawned program in the rank's directory, as Open MPI's launcher does: the name
- * is in the parent's program, where no user can add "./". */
 static int resolve(const struct ranks *s, const struct app *app, struct rank_program *p)
 {
-    const char *name = app->argv[0];
-    int rc = spawn_resolve(name, app->envp, app->directory, &p->path, &p->not_found);
-    if (rc < 0 && s->with->launch->has_parent && *name && !strchr(name, '/')) {
-        AUTO_FREE char *here = must(text_format("./%s", name));
-        rc = spawn_resolve(here, app->envp, app->directory, &p->path, NULL);
-    }
-    return rc;
+    return s->with->launch->has_parent
+               ? spawn_resolve_here(app->argv[0], app->envp, app->directory, &p->path,
+                                    &p->not_found)
+               : spawn_resolve(app->argv[0], app->envp, app->directory, &p->path, &p->not_found);
 }
 
 /* Finds the program that was brought here, or else this host's own. */

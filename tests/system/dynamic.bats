@@ -536,7 +536,7 @@ BRINGS='sub brings { my ($file, $files, $host) = @_;
     printf '#!/bin/sh\nexec sh -c "$2"\n' >agent
     cat_pmi1 <<END
 $SPAWN $BRINGS
-for (["./one", "data,sub/more"], ["./two", "data"], ["./one", "missing"], ["./one", "../out"], ["./none", "data"]) {
+for (["./one", "data,sub/more"], ["./two", "data"], ["two", "data"], ["./one", "missing"], ["./one", "../out"], ["./none", "data"]) {
     print spawn(brings(@\$_, "n2")), "\n";
 }
 END
@@ -553,7 +553,8 @@ END
     printf '%s\n' "$output" "$stderr"
     grep -q "^$TMPDIR/mprun-[a-z0-9]*\.1/w1/x0/one of 1:datamore$" <<<"$output"
     grep -q "^$TMPDIR/mprun-[a-z0-9]*\.1/w2/x0/two of 2:data$" <<<"$output"
-    [ "$(grep -c 'rc=0' <<<"$output")" -eq 2 ]
+    grep -q "^$TMPDIR/mprun-[a-z0-9]*\.1/w3/x0/two of 3:data$" <<<"$output"
+    [ "$(grep -c 'rc=0' <<<"$output")" -eq 3 ]
     [ "$(grep -c 'rc=-1' <<<"$output")" -eq 3 ]
     [[ $stderr == *"gets none: open '$PWD/missing' on mprun's host"*"no place for the file '../out'"*"'./none'"* ]]
 }

@@ -319,6 +319,8 @@ cmd=finalize-response;rc=0;" ]]
         run -0 --separate-stderr mprun --oversubscribe --pmi "$kinds" -n 2 "$program"
         printf '%s\n' "$mpi, $kinds" "$output" "$stderr"
         [[ $stderr == "mprun: 2 ranks of size 1: '$program' is linked with $library"*"which looks for $looks_for"*"; add --pmi $add" ]]
+        run -0 --separate-stderr mprun --oversubscribe --pmi "$kinds" --wdir "${program%/*}" -n 2 "./${program##*/}"
+        [[ $stderr == "mprun: 2 ranks of size 1: './${program##*/}' is linked with $library"* ]]
     done <<'END'
 openmpi pmi1 libmpi.so. PMIx pmix
 openmpi none libmpi.so. PMIx pmix

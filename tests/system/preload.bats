@@ -50,6 +50,10 @@ END
     [ "$(grep -c "^$TMPDIR/mprun-[a-z0-9]*\.[0-6]/x0/here$" <<<"$output")" -eq 7 ]
     run -0 --separate-stderr seven --preload-binary sh -c 'echo "$0"'
     [ "$(sort -u <<<"$output")" = sh ]
+    # a relative name is of the ranks' directory
+    mkdir sub && cp here sub/there
+    run -0 --separate-stderr seven --wdir sub --preload-binary ./there /proc/self/exe
+    [ "$(grep -c "/x0/there$" <<<"$output")" -eq 7 ]
     # nothing of the step is left, and the cache is private
     [ "$(ls -d mprun-* 2>/dev/null | wc -l)" -eq 0 ]
     [ "$(stat -c %a "$MPRUN_PRELOAD_CACHE")" = 700 ]
