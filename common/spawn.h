@@ -86,8 +86,9 @@ pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err);
  * which the caller frees, or -1 with errno (ENOENT, EACCES ...) and err. */
 int spawn_resolve(const char *name, char *const envp[], const char *directory, char **ret,
                   struct error *err);
-/* Does the same, and looks for a name that is not in PATH in `directory`, too, as Open MPI's launcher
- * does. For what ranks spawn: the name is in the parent's program, where no user can add "./". */
+/* Does the same, and looks for a name that is not in PATH in `directory`, too, as Open MPI's
+ * launcher does. For what ranks spawn: the name is in the parent's program, where no user can add
+ * "./". */
 int spawn_resolve_here(const char *name, char *const envp[], const char *directory, char **ret,
                        struct error *err);
 /* The step as a verb for messages: "exec", "change to directory". */

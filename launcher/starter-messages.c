@@ -429,7 +429,9 @@ static int take_rank_table(struct host *h, const Mprun__RankTable *m)
 
 static int take_hosts_usage(struct host *h, const Mprun__HostsUsage *m)
 {
-    usage_now_ask_for(&run_of(h)->usage_now, h, m->id);
+    struct usage_of of = {.is_some = m->of, .name = rank_name_unpack(m->of)};
+    of.name.incarnation = 0; /* whichever runs */
+    usage_now_ask_for(&run_of(h)->usage_now, h, m->id, of);
     return 0;
 }
 

@@ -148,7 +148,7 @@ static int take_present_ask(struct host *h, const Mprun__PresentAsk *m)
         usage_amounts_send(&h->with, m->turn, m->amounts);
         sampled_limits_compare(&h->limits);
     } else {
-        usage_present_send(&h->with, m->turn);
+        usage_present_send(&h->with, m);
     }
     return 0;
 }

@@ -41,7 +41,7 @@ struct look {
 static bool has_not_answered(const void *arg, const struct host *h)
 {
     const struct usage_now *u = arg;
-    return !u->of[h->launch_index].now.known;
+    return !u->looks[h->launch_index].now.known;
 }
 
 static const char *memory_text(const struct amount *a, char *buf, size_t n)
@@ -70,14 +70,14 @@ static void say_each(const struct usage_now *u)
 {
     char text[256];
     for (size_t i = 0; i < u->hosts->plan->nused; i++)
-        if (u->of[i].now.known)
+        if (u->looks[i].now.known)
             log_note("on %s: %s", u->hosts->used[i]->name,
-                     amount_text(u, &u->of[i].now, text, sizeof(text)));
+                     amount_text(u, &u->looks[i].now, text, sizeof(text)));
 }
 
 static const char *name_of(const struct usage_now *u, const struct look *k)
 {
-    return u->hosts->used[k - u->of]->name;
+    return u->hosts->used[k - u->looks]->name;
 }
 
 /* The hosts that have answered with the least and the most of it; the first of several. */
@@ -85,7 +85,7 @@ static void say_extremes(const struct usage_now *u)
 {
     const struct look *idle = NULL, *busy = NULL, *small = NULL, *large = NULL;
     char least[24], most[24];
-    for (const struct look *k = u->of; k < u->of + u->hosts->plan->nused; k++) {
+    for (const struct look *k = u->looks; k < u->looks + u->hosts->plan->nused; k++) {
         if (!k->now.known)
             continue;
         if (!idle || k->now.busy < idle->now.busy)
@@ -110,7 +110,7 @@ static size_t add_up(struct usage_now *u, struct amount *sum)
 {
     size_t n = 0;
     for (size_t i = 0; i < u->hosts->plan->nused; i++) {
-        struct look *k = &u->of[i];
+        struct look *k = &u->looks[i];
         double seconds = k->now.at - k->at_before;
         if (!k->now.known)
             continue;
@@ -129,8 +129,8 @@ static size_t add_up(struct usage_now *u, struct amount *sum)
 static void remember(struct usage_now *u)
 {
     for (size_t i = 0; i < u->hosts->plan->nused; i++) {
-        u->of[i].cpu_before = u->of[i].now.cpu;
-        u->of[i].at_before = u->of[i].now.at;
+        u->looks[i].cpu_before = u->looks[i].now.cpu;
+        u->looks[i].at_before = u->looks[i].now.at;
     }
     u->last = loop_now();
 }
@@ -161,9 +161,15 @@ static void say(struct usage_now *u)
 struct asker {
     uint32_t host;
     uint64_t id;
+    struct usage_of of;
 };
 
-/* One message for all askers: only the id differs. */
+static bool is_same(const struct usage_of *a, const struct usage_of *b)
+{
+    return a->is_some == b->is_some && (!a->is_some || rank_name_equal(a->name, b->name));
+}
+
+/* One message for all who have asked for this: only the id differs. The others stay. */
 static void answer_askers(struct usage_now *u)
 {
     size_t n = u->hosts->plan->nused, known = 0;
@@ -175,7 +181,7 @@ static void answer_askers(struct usage_now *u)
     m.memory = numbers + n;
     m.processes = numbers + 2 * n;
     for (size_t i = 0; i < n; i++) {
-        const struct amount *a = &u->of[i].now;
+        const struct amount *a = &u->looks[i].now;
         if (!a->known)
             continue;
         hosts[known] = bytes_of(u->hosts->used[i]->name);
@@ -184,10 +190,14 @@ static void answer_askers(struct usage_now *u)
         m.processes[known++] = a->processes;
     }
     m.n_hosts = m.n_cpu = m.n_memory = m.n_processes = known;
-    while (buffer_len(&u->askers)) {
+    for (size_t left = buffer_len(&u->askers) / sizeof(struct asker); left > 0; left--) {
         struct asker a;
         memcpy(&a, buffer_ptr(&u->askers), sizeof(a));
         buffer_consume(&u->askers, sizeof(a));
+        if (!is_same(&a.of, &u->of)) {
+            must_do(buffer_append(&u->askers, &a, sizeof(a)));
+            continue;
+        }
         struct host *h = host_at(u->hosts, a.host);
         m.id = a.id;
         if (h)
@@ -195,16 +205,22 @@ static void answer_askers(struct usage_now *u)
     }
 }
 
+static void look(struct usage_now *u);
+
 static void over(void *arg)
 {
     struct usage_now *u = arg;
-    bool is_said = u->is_said;
+    bool is_said = u->is_said && !u->of.is_some;
     loop_timer_stop(&u->timer);
-    u->is_said = false;
     answer_askers(u);
+    if (is_said)
+        u->is_said = false;
     if (is_said && !verdict_is_ending(u->verdict)) /* else nobody wants it any more */
         say(u);
-    loop_defer_schedule(u->then);
+    if (u->is_said || buffer_len(&u->askers))
+        look(u);
+    else
+        loop_defer_schedule(u->then);
 }
 
 /* ---- questions and answers ------------------------------------------------------------------- */
@@ -236,14 +252,25 @@ static bool have_report(const struct usage_now *u, const struct host *h, struct 
 static void look(struct usage_now *u)
 {
     Mprun__PresentAsk m = MPRUN__PRESENT_ASK__INIT;
+    Mprun__RankName name;
     if (loop_timer_is_active(&u->timer))
         return;
+    u->of = (struct usage_of){0};
+    if (!u->is_said) {
+        struct asker first;
+        memcpy(&first, buffer_ptr(&u->askers), sizeof(first));
+        u->of = first.of;
+    }
+    if (u->of.is_some) {
+        rank_name_pack(u->of.name, &name);
+        m.of = &name;
+    }
     u->awaited = 0;
     for (size_t i = 0; i < u->hosts->plan->nused; i++) {
         if (u->turn == 0) /* CPU time is counted from LAUNCH on */
-            u->of[i].at_before = u->hosts->plan->start_time + u->hosts->record->launch.sent;
-        u->of[i].now = (struct amount){0};
-        u->awaited += !have_report(u, u->hosts->used[i], &u->of[i].now);
+            u->looks[i].at_before = u->hosts->plan->start_time + u->hosts->record->launch.sent;
+        u->looks[i].now = (struct amount){0};
+        u->awaited += !have_report(u, u->hosts->used[i], &u->looks[i].now);
     }
     m.turn = ++u->turn;
     hosts_broadcast(u->hosts, FRAME_PRESENT_ASK, &m.base);
@@ -259,16 +286,16 @@ void usage_now_ask(struct usage_now *u)
     look(u);
 }
 
-void usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id)
+void usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id, struct usage_of of)
 {
-    struct asker a = {.host = h->launch_index, .id = id};
+    struct asker a = {.host = h->launch_index, .id = id, .of = of};
     must_do(buffer_append(&u->askers, &a, sizeof(a)));
     look(u);
 }
 
 int usage_now_answer(struct usage_now *u, const struct host *h, const Mprun__Present *m)
 {
-    struct look *k = &u->of[h->launch_index];
+    struct look *k = &u->looks[h->launch_index];
     int rc = m->turn > 0 && m->turn <= u->turn ? 0 : -1;
     if (rc == 0 && m->turn == u->turn && loop_timer_is_active(&u->timer) && !k->now.known) {
         k->now = (struct amount){
@@ -289,7 +316,7 @@ void usage_now_init(struct usage_now *u, struct loop *loop, struct host_table *h
                     const struct verdict *verdict, struct loop_defer *then)
 {
     *u = (struct usage_now){.hosts = hosts, .verdict = verdict, .then = then};
-    u->of = must(calloc(hosts->plan->nused + 1, sizeof(*u->of)));
+    u->looks = must(calloc(hosts->plan->nused + 1, sizeof(*u->looks)));
     loop_timer_init(&u->timer, loop, over, u);
 }
 
@@ -297,5 +324,5 @@ void usage_now_free(struct usage_now *u)
 {
     loop_timer_stop(&u->timer);
     buffer_free(&u->askers);
-    free(u->of);
+    free(u->looks);
 }

@@ -213,20 +213,62 @@ static void add_table(struct infos *to, const char *key, const struct world *w,
     infos_elements(to, key, all, n, PMIX_PROC_INFO);
 }
 
-/* ---- what all ranks use ---------------------------------------------------------------------- */
+/* ---- what ranks use -------------------------------------------------------------------------- */
+
+static bool is_memory(const char *key)
+{
+    return !strcmp(key, PMIX_QUERY_MEMORY_USAGE);
+}
 
 static bool is_usage(const char *key)
 {
     return !strcmp(key, KEY_CPU) || !strcmp(key, KEY_MEMORY) || !strcmp(key, KEY_PROCESSES) ||
-           !strcmp(key, PMIX_QUERY_MEMORY_USAGE);
+           is_memory(key);
 }
 
-static void ask_usage(struct server *s, struct query_item *q)
+/* Says whose memory is asked for. 1: *ret's, which is a rank, or with RANK_ALL a world; 0: that of
+ * all ranks; -1: of no world that is known, or of several ranks, for which a query each has to be.
+ */
+static int whose_memory(const pmix_query_t *q, struct world *worlds, struct rank_name *ret)
+{
+    const struct world *w = world_asked(q, worlds);
+    int nranks = 0, nworlds = 0;
+    *ret = (struct rank_name){.rank = RANK_ALL};
+    for (size_t i = 0; i < q->nqual; i++) {
+        const pmix_info_t *info = &q->qualifiers[i];
+        nworlds += PMIX_CHECK_KEY(info, PMIX_NSPACE);
+        if (PMIX_CHECK_KEY(info, PMIX_RANK) && info->value.type == PMIX_PROC_RANK) {
+            ret->rank = info->value.data.rank;
+            nranks++;
+        } else if (PMIX_CHECK_KEY(info, PMIX_PROCID) && info->value.type == PMIX_PROC) {
+            w = world_by_nspace(worlds, info->value.data.proc->nspace);
+            ret->rank = info->value.data.proc->rank;
+            nranks++;
+        }
+    }
+    if (!w || nranks > 1 || (ret->rank != RANK_ALL && ret->rank >= w->nranks))
+        return -1;
+    ret->world = w->number;
+    return nranks || nworlds;
+}
+
+/* false: mprun cannot be asked. */
+static bool ask_usage(struct server *s, struct query_item *q, const char *key)
 {
     struct asker asker = {.cbdata = q};
+    struct rank_name name;
+    Mprun__RankName of;
     Mprun__HostsUsage m = MPRUN__HOSTS_USAGE__INIT;
+    int rc = is_memory(key) ? whose_memory(&q->queries[q->query], s->worlds, &name) : 0;
+    if (rc < 0)
+        return false;
+    if (rc > 0) {
+        rank_name_pack(name, &of);
+        m.of = &of;
+    }
     m.id = requests_add(&s->requests, &asker, 0);
     link_send(s->link, FRAME_HOSTS_USAGE, &m.base);
+    return true;
 }
 
 static bool is_asked_of_all_hosts(const pmix_query_t *q)
@@ -237,20 +279,40 @@ static bool is_asked_of_all_hosts(const pmix_query_t *q)
     return true;
 }
 
-static void add_average(struct infos *to, const char *host, double megabytes)
+static void add_memory(struct infos *one, double bytes, struct infos *to, const char *key)
 {
-    float value = (float)megabytes;
-    struct infos one = {.v = NULL};
-    infos_string(&one, PMIX_HOSTNAME, host);
-    infos_add(&one, PMIX_CLIENT_AVG_MEMORY, &value, PMIX_FLOAT);
-    infos_array(to, PMIX_NODE_INFO_ARRAY, &one);
+    float megabytes = (float)(bytes / 1e6);
+    infos_add(one, PMIX_CLIENT_AVG_MEMORY, &megabytes, PMIX_FLOAT);
+    infos_array(to, key, one);
+}
+
+/* Adds the average of each host's processes, or what all processes of the only rank use. */
+static void add_memories(struct infos *to, const Mprun__HostsUsage *m, const char *here,
+                         const struct world *w, uint32_t rank)
+{
+    struct infos each = {.v = NULL}, one = {.v = NULL};
+    double all = 0;
+    for (size_t i = 0; i < m->n_hosts; i++) {
+        AUTO_FREE char *host = bytes_dup(&m->hosts[i]);
+        all += (double)m->memory[i];
+        if (rank != RANK_ALL || !host || (here && strcmp(host, here)) || !m->processes[i])
+            continue;
+        infos_string(&one, PMIX_HOSTNAME, host);
+        add_memory(&one, (double)m->memory[i] / (double)m->processes[i], &each,
+                   PMIX_NODE_INFO_ARRAY);
+    }
+    if (rank != RANK_ALL) {
+        infos_string(&one, PMIX_NSPACE, w->nspace);
+        infos_rank(&one, PMIX_RANK, rank);
+        add_memory(&one, all, &each, PMIX_PROC_INFO_ARRAY);
+    }
+    infos_array(to, PMIX_QUERY_MEMORY_USAGE, &each);
 }
 
 /* here: the only host in question; NULL: all hosts. */
 static void add_usage(struct infos *to, const char *key, const Mprun__HostsUsage *m,
                       const char *here)
 {
-    struct infos each = {.v = NULL};
     uint64_t cpu = 0, memory = 0, processes = 0;
     for (size_t i = 0; i < m->n_hosts; i++) {
         AUTO_FREE char *host = bytes_dup(&m->hosts[i]);
@@ -259,18 +321,14 @@ static void add_usage(struct infos *to, const char *key, const Mprun__HostsUsage
         cpu += m->cpu[i];
         memory += m->memory[i];
         processes += m->processes[i];
-        if (!strcmp(key, PMIX_QUERY_MEMORY_USAGE) && m->processes[i])
-            add_average(&each, host, (double)m->memory[i] / 1e6 / (double)m->processes[i]);
     }
     double seconds = (double)cpu / 1e6;
     if (!strcmp(key, KEY_CPU))
         infos_add(to, key, &seconds, PMIX_DOUBLE);
     else if (!strcmp(key, KEY_MEMORY))
         infos_add(to, key, &memory, PMIX_UINT64);
-    else if (!strcmp(key, KEY_PROCESSES))
-        infos_add(to, key, &processes, PMIX_UINT64);
     else
-        infos_array(to, key, &each);
+        infos_add(to, key, &processes, PMIX_UINT64);
 }
 
 /* ---- one after the other --------------------------------------------------------------------- */
@@ -284,8 +342,9 @@ static void go_on(struct query_item *q, struct server *s)
             const char *key = keys[q->key++];
             q->wanted++;
             if (is_usage(key)) {
-                ask_usage(s, q);
-                return;
+                if (ask_usage(s, q, key))
+                    return;
+                continue;
             }
             if (is_table(key) && w) {
                 ask_table(s, q, w);
@@ -321,9 +380,15 @@ void query_take_usage(struct server *s, const Mprun__HostsUsage *m)
         return;
     struct query_item *q = asker.cbdata;
     const pmix_query_t *asked = &q->queries[q->query];
-    if (m->n_cpu == m->n_hosts && m->n_memory == m->n_hosts && m->n_processes == m->n_hosts)
-        add_usage(&q->answer, asked->keys[q->key - 1], m,
-                  is_asked_of_all_hosts(asked) ? NULL : s->hostname);
+    const char *key = asked->keys[q->key - 1];
+    const char *here = is_asked_of_all_hosts(asked) ? NULL : s->hostname;
+    bool is_whole =
+        m->n_cpu == m->n_hosts && m->n_memory == m->n_hosts && m->n_processes == m->n_hosts;
+    struct rank_name of;
+    if (is_whole && !is_memory(key))
+        add_usage(&q->answer, key, m, here);
+    else if (is_whole && whose_memory(asked, s->worlds, &of) >= 0)
+        add_memories(&q->answer, m, here, world_by_number(s->worlds, of.world), of.rank);
     go_on(q, s);
 }
 

@@ -16,6 +16,7 @@
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"
 #include "starter/usage/process-usage.h"
+#include "wire/messages/launch.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
 
@@ -205,6 +206,20 @@ static uint64_t add_memory(const struct pid_list *list)
     return u.value[USAGE_ANON] + u.value[USAGE_FILE] + u.value[USAGE_SHARED];
 }
 
+/* Lists the processes of one rank, or with RANK_ALL of those of its world. */
+static void find_of(const struct ranks *ranks, struct rank_name of, struct pid_list *ret)
+{
+    for (; ranks; ranks = ranks->next)
+        for (uint32_t i = 0; ranks->with->launch->world == of.world && i < ranks->n; i++) {
+            pid_t *pids = NULL;
+            bool is_meant =
+                of.rank == RANK_ALL ||
+                of.rank == rank_set_at(&launch_here(ranks->with->launch)->ranks, i).rank;
+            int n = is_meant ? ranks_processes(ranks, i, &pids) : 0;
+            add_processes(ret, pids, n);
+        }
+}
+
 void usage_amounts_send(const struct starter_services *s, uint32_t turn, uint32_t kinds)
 {
     Mprun__Present m = MPRUN__PRESENT__INIT;
@@ -227,23 +242,26 @@ void usage_amounts_send(const struct starter_services *s, uint32_t turn, uint32_
     uplink_send(s->up, FRAME_PRESENT, &m.base);
 }
 
-void usage_present_send(const struct starter_services *s, uint32_t turn)
+void usage_present_send(const struct starter_services *s, const Mprun__PresentAsk *question)
 {
     Mprun__Present m = MPRUN__PRESENT__INIT;
     struct pid_list list = {0};
     struct usage counted = {0};
-    const struct cgroup_tree *t = s->containment->tree;
-    if (t && s->containment->level == TRACK_RANK)
+    const struct cgroup_tree *t = question->of ? NULL : s->containment->tree;
+    if (question->of)
+        find_of(s->ranks, rank_name_unpack(question->of), &list);
+    else if (t && s->containment->level == TRACK_RANK)
         find_in_leaves(s->ranks, &list);
     else
         find_below(s->pmi ? s->pmi->pid : 0, &list);
     if (t)
         cgroup_tree_usage(t, &counted);
-    m.turn = turn;
+    m.turn = question->turn;
     m.processes = (uint32_t)list.n;
-    m.cpu = usage_cpu_seconds(&counted) >= 0
-                ? counted.value[USAGE_CPU_USER] + counted.value[USAGE_CPU_SYSTEM]
-                : add_cpu(s, &list);
+    if (usage_cpu_seconds(&counted) >= 0)
+        m.cpu = counted.value[USAGE_CPU_USER] + counted.value[USAGE_CPU_SYSTEM];
+    else if (!question->of)
+        m.cpu = add_cpu(s, &list);
     if (!t || cgroup_tree_memory(t, &m.memory) < 0) {
         m.memory = add_memory(&list);
         m.memory_added = 1;

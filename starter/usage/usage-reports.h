@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "wire/mprun.pb-c.h"
+
 struct ranks;
 struct starter_services;
 
@@ -16,8 +18,9 @@ void usage_rank_report_send(struct ranks *ranks, uint32_t local);
 void usage_world_report_send(const struct starter_services *world);
 /* PRESENT_ASK has come: answers by PRESENT.
  *
- * Where the step's cgroup counts CPU time or memory, its numbers are the answer. Other numbers are
- * sums over the present processes, and over what the kernel has told of reaped ones. */
-void usage_present_send(const struct starter_services *s, uint32_t turn);
+ * What some ranks use is the sum over their processes. Where the step's cgroup counts CPU time or
+ * memory, its numbers are the answer. Other numbers are sums over the present processes, and over
+ * what the kernel has told of reaped ones. */
+void usage_present_send(const struct starter_services *s, const Mprun__PresentAsk *question);
 /* Answers by PRESENT with `amounts`: what counts against limits of the whole step. */
 void usage_amounts_send(const struct starter_services *s, uint32_t turn, uint32_t kinds);

@@ -413,6 +413,31 @@ tooled() {
     find_server
 }
 
+@test "PMIx: a tool asks for the memory of one rank, on one and two hosts" {
+    needs_pmix_tool
+    for hosts in 1 2; do
+        rm -f ready.*
+        # shellcheck disable=SC2016
+        mprun_start -q --rm "local:$hosts" --oversubscribe -n 2 perl -e \
+            '$x = "x" x ($ENV{MPRUN_RANK} * 150e6); open F, ">", "ready.$ENV{MPRUN_RANK}"; close F; sleep 100'
+        wait_until 15 test -e ready.0 -a -e ready.1
+        find_server
+        run -0 --separate-stderr tool "$SERVER" memory
+        printf '%s\n' "$hosts hosts" "$output" "$stderr"
+        averages=([1]=" a host less" " a host less a host 100 MB")
+        [ "$(grep -v '^namespace of' <<<"$output")" = "namespace and rank: rank 0 less
+process: rank 0 less
+namespace and rank: rank 1 100 MB
+process: rank 1 100 MB
+namespace and rank: NOT-FOUND
+process: NOT-FOUND
+namespace:${averages[hosts]}
+process of nobody: NOT-FOUND" ]
+        tool "$SERVER" signal 9 0
+        mprun_wait || true
+    done
+}
+
 # ended_by_tools N DIRECTORY: so many steps, one after the other, whose rank a tool kills; says what each tool is
 # told. The name is short: a directory of sockets may not be longer than 60 bytes
 # shellcheck disable=SC2016

@@ -101,6 +101,52 @@ static int usage(void)
     return 0;
 }
 
+/* What PMIX_QUERY_MEMORY_USAGE says with these qualifiers. */
+static void print_memory(const char *what, pmix_info_t *qualifiers, size_t nqualifiers)
+{
+    pmix_query_t q;
+    pmix_info_t *results = NULL;
+    size_t n = 0;
+    char *keys[] = {PMIX_QUERY_MEMORY_USAGE, NULL};
+    PMIX_QUERY_CONSTRUCT(&q);
+    q.keys = keys;
+    q.qualifiers = qualifiers;
+    q.nqual = nqualifiers;
+    pmix_status_t rc = PMIx_Query_info(&q, 1, &results, &n);
+    printf("%s:%s%s", what, rc ? " " : "", rc ? PMIx_Error_string(rc) : "");
+    const pmix_data_array_t *all = rc || n != 1 ? NULL : results[0].value.data.darray;
+    for (size_t i = 0; all && i < all->size; i++) {
+        const pmix_info_t *each = (pmix_info_t *)all->array + i;
+        const pmix_info_t *of = each->value.data.darray->array;
+        size_t last = each->value.data.darray->size - 1;
+        if (PMIX_CHECK_KEY(each, PMIX_PROC_INFO_ARRAY))
+            printf(" rank %u", of[1].value.data.rank);
+        else
+            printf(" a host");
+        printf(of[last].value.data.fval >= 100 ? " 100 MB" : " less");
+    }
+    printf("\n");
+}
+
+static int memory(void)
+{
+    pmix_info_t two[2], one;
+    pmix_proc_t proc;
+    PMIX_INFO_LOAD(&two[0], PMIX_NSPACE, step, PMIX_STRING);
+    for (pmix_rank_t rank = 0; rank < 3; rank++) {
+        PMIX_INFO_LOAD(&two[1], PMIX_RANK, &rank, PMIX_PROC_RANK);
+        print_memory("namespace and rank", two, 2);
+        PMIX_LOAD_PROCID(&proc, step, rank);
+        PMIX_INFO_LOAD(&one, PMIX_PROCID, &proc, PMIX_PROC);
+        print_memory("process", &one, 1);
+    }
+    print_memory("namespace", two, 1);
+    PMIX_LOAD_PROCID(&proc, "nobody's", 0);
+    PMIX_INFO_LOAD(&one, PMIX_PROCID, &proc, PMIX_PROC);
+    print_memory("process of nobody", &one, 1);
+    return 0;
+}
+
 static int order(int signo, pmix_rank_t rank)
 {
     pmix_proc_t to;
@@ -212,6 +258,8 @@ static int run(int argc, char **argv)
         return push_all(atoi(argv[3]), argc > 4 ? strtoul(argv[4], NULL, 10) : 0);
     if (!strcmp(what, "usage"))
         return usage();
+    if (!strcmp(what, "memory"))
+        return memory();
     if (!strcmp(what, "signal") && argc > 4)
         return order(atoi(argv[3]), (pmix_rank_t)atoi(argv[4]));
     if (!strcmp(what, "spawn") && argc > 4)
