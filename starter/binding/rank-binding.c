@@ -2,12 +2,14 @@
 #include "starter/binding/rank-binding.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "plan/plain-machine.h"
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
 #include "starter/binding/memory-policy.h"
@@ -15,23 +17,24 @@
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
 
-static bool needs_topology(const struct rank_binding *b)
+/* Are there requests that name parts of the machine other than cores and hardware threads? */
+static bool names_parts(const struct binding_request *how)
 {
-    const struct step *s = &b->launch->step;
-    bool has_own = false;
+    return how->map > LEVEL_CORE || how->to > LEVEL_CORE || how->list_kind != CPU_LIST_NONE ||
+           how->slots;
+}
+
+static bool any_request(const struct step *s, bool (*is)(const struct binding_request *))
+{
+    bool any = is(&s->bind);
     for (size_t i = 0; i < s->napps; i++)
-        has_own |= s->apps[i].bind != NULL;
-    if (has_own || s->pmi ||
-        b->launch->granted_cores) /* mppmi would need longer to load it itself */
-        return true;
-    if (b->launch->report_bindings || s->bind.policy == BIND_TO ||
-        (s->bind.policy == BIND_DEFAULT &&
-         (s->bind.map != LEVEL_NONE || s->bind.list_kind != CPU_LIST_NONE || s->bind.slots ||
-          s->bind.threads || s->bind.by_threads || s->bind.set_ranks)))
-        return true;
-    uint64_t cores =
-        (uint64_t)rank_set_count(&launch_here(b->launch)->ranks) * binding_cores(&s->bind);
-    return s->bind.policy == BIND_DEFAULT && cpus_count_cores(rank_binding_usable(b)) >= cores;
+        any |= s->apps[i].bind && is(s->apps[i].bind);
+    return any;
+}
+
+static bool binds(const struct binding_request *how)
+{
+    return how->policy != BIND_NONE;
 }
 
 /* Removes threads that the kernel does not let this process use: the grant may have more, when
@@ -69,13 +72,35 @@ static int take_granted_cores(struct rank_binding *b, struct error *err)
     return b->has_all ? 0 : topology_cut(b->topology, &b->granted, err);
 }
 
+/* Loads the topology of the first world, which all worlds use. */
 static int load_topology(struct rank_binding *b, struct error *err)
 {
+    struct rank_binding *first = b->first ? b->first : b;
+    if (!first->topology)
+        first->topology = topology_load(first->has_all ? NULL : &first->granted, err);
+    b->topology = first->topology;
+    return b->topology ? 0 : -1;
+}
+
+/* The grant and the descriptions of ranks are words about the machine. */
+static int read_grant(struct rank_binding *b, struct error *err)
+{
     cut_grant(b);
-    if (!needs_topology(b))
+    if (!b->launch->granted_cores && !b->launch->report_bindings)
         return 0;
-    b->topology = topology_load(b->has_all ? NULL : &b->granted, err);
-    return !b->topology ? -1 : b->launch->granted_cores ? take_granted_cores(b, err) : 0;
+    if (load_topology(b, err) < 0)
+        return -1;
+    return b->launch->granted_cores ? take_granted_cores(b, err) : 0;
+}
+
+/* The usable cores. */
+static int find_cores(struct rank_binding *b, struct plan_topology *ret, struct error *err)
+{
+    AUTO_CLOSE int system = open("/sys/devices/system", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!any_request(&b->launch->step, names_parts) &&
+        plain_machine_cores(system, rank_binding_usable(b), ret))
+        return 0;
+    return load_topology(b, err) < 0 ? -1 : topology_cores(b->topology, ret, err);
 }
 
 /* Adds the threads that ranks are bound to, except those that other steps had taken before. */
@@ -166,7 +191,7 @@ static void say_no_ledger(const struct rank_binding *b, const struct error *why)
 static int bind_to_cores(struct rank_binding *b, int ledger, struct error *err)
 {
     struct plan_topology cores = {0};
-    if (topology_cores(b->topology, &cores, err) < 0)
+    if (any_request(&b->launch->step, binds) && find_cores(b, &cores, err) < 0)
         return -1;
     if (b->has_all)
         cores.share = launch_here(b->launch)->share;
@@ -188,8 +213,6 @@ static int open_ledger(struct rank_binding *b)
 
 static int bind_ranks(struct rank_binding *b, int keeper_fd, struct error *err)
 {
-    if (!b->topology)
-        return 0;
     int ledger = open_ledger(b);
     int rc = bind_to_cores(b, ledger, err);
     if (ledger >= 0 && b->plan.bound)
@@ -228,9 +251,8 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
     *b = (struct rank_binding){
         .launch = launch, .allowed = allowed, .has_all = launch->granted_all, .ledger = -1};
     must_do(idset_copy(&b->granted, &launch->granted));
-    return check_memory(launch, err) < 0 || load_topology(b, err) < 0
-               ? -1
-               : bind_ranks(b, keeper_fd, err);
+    return check_memory(launch, err) < 0 || read_grant(b, err) < 0 ? -1
+                                                                   : bind_ranks(b, keeper_fd, err);
 }
 
 /* For a first world without ranks here, which took no cores and so opened no ledger. */
@@ -245,7 +267,7 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
                              struct rank_binding *first, int keeper_fd, struct error *err)
 {
     bool is_empty = rank_set_count(&launch_here(first->launch)->ranks) == 0;
-    if (is_empty && first->topology)
+    if (is_empty)
         open_ledger_late(first, keeper_fd);
     *b = (struct rank_binding){.launch = launch,
                                .allowed = first->allowed,
@@ -256,8 +278,7 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
                                .next = first->next};
     must_do(idset_copy(&b->granted, &first->granted));
     first->next = b;
-    if (!b->topology || (!first->plan.bound && !is_empty) ||
-        rank_set_count(&launch_here(launch)->ranks) == 0)
+    if ((!first->plan.bound && !is_empty) || rank_set_count(&launch_here(launch)->ranks) == 0)
         return 0;
     return bind_to_cores(b, b->ledger, err);
 }

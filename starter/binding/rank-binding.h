@@ -13,7 +13,7 @@ struct rank_binding { /* other files only read it; all zero: nothing is chosen *
     const struct idset *allowed;
     struct idset granted;       /* LAUNCH's grant without threads that may not be used here */
     bool has_all;               /* the grant is all of `allowed`; else it is `granted` */
-    struct topology *topology;  /* NULL: not needed */
+    struct topology *topology;  /* NULL: not needed so far */
     struct plan_binding plan;   /* by the rank's index on this host */
     int ledger;                 /* core-ledger.h; the keeper has it, too; -1: no cores were taken */
     struct rank_binding *next;  /* of another world on this host; uses the first one's topology and
@@ -23,7 +23,7 @@ struct rank_binding { /* other files only read it; all zero: nothing is chosen *
     bool has_no_ledger;         /* the first's: the ledger cannot be opened, which was logged */
 };
 
-/* Loads the topology where it is needed, and chooses cores as the step says, among those that no
+/* Looks at the machine as far as needed, and chooses cores as the step says, among those that no
  * other step of this user has taken. This step has them until its ranks have ended: the keeper
  * holds them, too, on keeper_fd. allowed: hardware threads that this process may run on. launch and
  * allowed must outlive b. -1 with err. */

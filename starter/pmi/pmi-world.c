@@ -37,11 +37,13 @@ static void show_tools(const struct pmi_server *p)
         log_debug("make '%s' for tools: %s", name, strerror(errno));
 }
 
+/* This process looks at the topology, while mppmi loads its libraries: that would need longer to
+ * load it itself. */
 void pmi_init_send(const struct pmi_server *p)
 {
     enum { MAX = 64 };
     const struct starter_services *s = p->services;
-    struct topology *topology = s->binding->topology;
+    struct topology *has = s->binding->topology, *own = has ? NULL : topology_load(NULL, NULL);
     Mprun__PmiInit m = MPRUN__PMI_INIT__INIT;
     ProtobufCBinaryData variables[MAX];
     size_t n = 0;
@@ -49,8 +51,8 @@ void pmi_init_send(const struct pmi_server *p)
     m.directory = bytes_of(p->directory);
     m.hostname = bytes_of(launch_here(s->launch)->host);
     m.step_id = bytes_of(s->launch->step.id);
-    if (topology) {
-        const char *xml = topology_xml(topology, &n);
+    if (has || own) {
+        const char *xml = topology_xml(has ? has : own, &n);
         m.topology_xml =
             (ProtobufCBinaryData){.len = xml ? n : 0, .data = (uint8_t *)(uintptr_t)xml};
     }
@@ -62,6 +64,7 @@ void pmi_init_send(const struct pmi_server *p)
     if (p->contact.simple_pmi_fd >= 0)
         m.simple_pmi_fd = (uint32_t)p->contact.simple_pmi_fd;
     link_send(p->link, FRAME_PMI_INIT, &m.base);
+    topology_destroy(own);
 }
 
 static char *bound_threads(const struct rank_binding *b, uint32_t local)

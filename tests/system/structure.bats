@@ -185,7 +185,7 @@ names_of_managers() {
         [ "$status" -eq 1 ]
         grep -q 'libc\.so' libraries
     done
-    run grep -E 'libhwloc|libudev' <(ldd "$MPRUN_BUILD/launcher/mprun")
+    run grep -E 'libhwloc|libudev' <(ldd "$MPRUN_BUILD"/{launcher/mprun,starter/mpstarter})
     [ "$status" -eq 1 ]
     ldd "$MPRUN_BUILD/plan/topology.so" | grep -q libhwloc
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-host-cores.c - cores as mprund reads them, of machines that are made up and of this one; and
- * that hwloc counts them in the same way */
+ * that hwloc counts them in the same way; and as starters read them, which have hwloc asked where
+ * these might differ */
 #include "node-daemon/front/host-cores.h"
 
 #include <fcntl.h>
@@ -15,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "common/cpus.h"
+#include "plan/plain-machine.h"
 #include "plan/topology.h"
 
 static char root[64];
@@ -92,6 +95,7 @@ static int fake(const struct thread *all, size_t n, int nodes)
         put(list, "cpu/cpu%d/topology/thread_siblings_list", t->cpu);
         put(mask, "cpu/cpu%d/topology/thread_siblings", t->cpu);
         similar(all, n, t->package, -1, list, mask);
+        put(list, "cpu/cpu%d/topology/core_siblings_list", t->cpu);
         put(mask, "cpu/cpu%d/topology/core_siblings", t->cpu);
         sprintf(number, "%d", t->package);
         put(number, "cpu/cpu%d/topology/physical_package_id", t->cpu);
@@ -157,16 +161,59 @@ static void same_by_hwloc(const struct host_cores *h, const struct topology *t)
     free(set);
 }
 
+/* Cores in order, "0,4 1,5"; "?": hwloc is to be asked. */
+static void plain(int fd, const char *usable, char *buf, size_t size)
+{
+    struct idset set = {0};
+    struct plan_topology t;
+    assert_int_equal(idset_parse(usable, &set, NULL), 0);
+    snprintf(buf, size, "?");
+    if (plain_machine_cores(fd, &set, &t)) {
+        buf[0] = 0;
+        for (size_t i = 0; i < t.ncores; i++) {
+            char *text = idset_format(&t.cores[i].threads);
+            assert_int_equal(t.cores[i].at[LEVEL_CORE], i);
+            snprintf(buf + strlen(buf), size - strlen(buf), "%s%s", i ? " " : "", text);
+            free(text);
+        }
+        plan_topology_free(&t);
+    }
+    idset_free(&set);
+}
+
+/* What is understood without hwloc is what hwloc says. */
+static void plain_or_not(int fd, const struct topology *by_hwloc, const char *usable)
+{
+    char is[512], said[512] = "";
+    struct plan_topology t;
+    struct idset set = {0};
+    plain(fd, usable, is, sizeof(is));
+    assert_int_equal(idset_parse(usable, &set, NULL), 0);
+    assert_int_equal(topology_cores(by_hwloc, &t, NULL), 0);
+    for (size_t i = 0; i < t.ncores; i++) {
+        idset_intersect(&t.cores[i].threads, &set);
+        char *text = idset_format(&t.cores[i].threads);
+        if (*text)
+            snprintf(said + strlen(said), sizeof(said) - strlen(said), "%s%s", *said ? " " : "",
+                     text);
+        free(text);
+    }
+    plan_topology_free(&t);
+    idset_free(&set);
+    if (strcmp(is, "?") != 0)
+        assert_string_equal(is, said);
+}
+
 static void check(const struct thread *all, size_t n, int nodes, const char *expected)
 {
     struct host_cores h;
+    char threads[16];
     struct error e;
     char is[512];
     int fd = fake(all, n, nodes);
     assert_true(fd >= 0);
     if (host_cores_read(fd, &h, &e) < 0)
         fail_msg("%s", e.text);
-    close(fd);
     describe(&h, is, sizeof(is));
     assert_string_equal(is, expected);
     setenv("HWLOC_FSROOT", root, 1);
@@ -175,7 +222,12 @@ static void check(const struct thread *all, size_t n, int nodes, const char *exp
     if (!t)
         fail_msg("hwloc: %s", e.text);
     same_by_hwloc(&h, t);
+    snprintf(threads, sizeof(threads), "0-%zu", n - 1);
+    plain_or_not(fd, t, threads);
+    plain_or_not(fd, t, threads + 2);
+    plain_or_not(fd, t, n > 4 ? "1,3-4" : "1");
     topology_destroy(t);
+    close(fd);
     host_cores_free(&h);
     remove_fake();
 }
@@ -225,6 +277,56 @@ static void what_is_not_told_is_one_group(void **state)
     check(all, 2, 0, "0.0.0:0 0.0.0:1");
 }
 
+/* Of the machines above and others: which are understood without hwloc. */
+static void hwloc_is_asked_where_cores_are_not_in_order(void **state)
+{
+    static const struct thread one[] = {{0, 0, 0, 0, "0-1"}, {1, 0, 0, 1, "0-1"}},
+                               smt[] = {{0, 0, 0, 0, "0-3"},
+                                        {1, 0, 0, 1, "0-3"},
+                                        {2, 0, 0, 0, "0-3"},
+                                        {3, 0, 0, 1, "0-3"}},
+                               packages[] = {{0, 0, 0, 0, NULL},
+                                             {1, 1, 0, 0, NULL},
+                                             {2, 0, 0, 1, NULL},
+                                             {3, 1, 0, 1, NULL}},
+                               nodes[] = {{0, 0, 0, 0, NULL},
+                                          {1, 0, 1, 1, NULL},
+                                          {2, 0, 0, 2, NULL},
+                                          {3, 0, 1, 3, NULL}},
+                               caches[] = {{0, 0, 0, 0, "0,2"},
+                                           {1, 0, 0, 1, "1,3"},
+                                           {2, 0, 0, 2, "0,2"},
+                                           {3, 0, 0, 3, "1,3"}};
+    static const struct {
+        const struct thread *all;
+        size_t n;
+        int nodes;
+        const char *kind, *usable, *cores; /* kind: the capacity of thread 1; that of 0 is 1024 */
+    } cases[] = {
+        {one, 2, 1, NULL, "0-1", "0 1"},      {one, 2, 0, "1024", "0-1", "0 1"},
+        {one, 2, 1, "600", "0-1", "?"},       {one, 2, 1, "600", "1", "1"},
+        {smt, 4, 1, NULL, "0-3", "0,2 1,3"},  {smt, 4, 1, NULL, "0-1,3", "0 1,3"},
+        {smt, 4, 1, NULL, "1-2", "?"}, /* hwloc's order is that of all threads: 2, 1 */
+        {packages, 4, 1, NULL, "0-3", "?"},   {packages, 4, 1, NULL, "0,2", "0 2"},
+        {packages, 4, 1, NULL, "0-1", "0 1"}, {nodes, 4, 2, NULL, "0-3", "?"},
+        {nodes, 4, 2, NULL, "1,3", "1 3"},    {caches, 4, 1, NULL, "0-3", "?"},
+        {caches, 4, 1, NULL, "1-2", "1 2"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char is[64];
+        int fd = fake(cases[i].all, cases[i].n, cases[i].nodes);
+        if (cases[i].kind) {
+            put("1024", "cpu/cpu0/cpu_capacity");
+            put(cases[i].kind, "cpu/cpu1/cpu_capacity");
+        }
+        plain(fd, cases[i].usable, is, sizeof(is));
+        close(fd);
+        remove_fake();
+        if (strcmp(is, cases[i].cores) != 0)
+            fail_msg("case %zu: %s instead of %s", i, is, cases[i].cores);
+    }
+}
+
 static void cores_of_this_machine_are_counted_as_hwloc_does(void **state)
 {
     struct host_cores h;
@@ -232,11 +334,17 @@ static void cores_of_this_machine_are_counted_as_hwloc_does(void **state)
     int fd = open("/sys/devices/system", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(host_cores_read(fd, &h, &e), 0);
-    close(fd);
     struct topology *t = topology_load(NULL, &e);
     assert_non_null(t);
     assert_true(h.n > 0);
     same_by_hwloc(&h, t);
+    struct idset allowed = {0};
+    assert_int_equal(cpus_allowed(&allowed, &e), 0);
+    char *text = idset_format(&allowed);
+    plain_or_not(fd, t, text);
+    free(text);
+    idset_free(&allowed);
+    close(fd);
     topology_destroy(t);
     host_cores_free(&h);
 }
@@ -265,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_package_may_have_several_nodes),
         cmocka_unit_test(a_node_may_have_several_packages),
         cmocka_unit_test(what_is_not_told_is_one_group),
+        cmocka_unit_test(hwloc_is_asked_where_cores_are_not_in_order),
         cmocka_unit_test(cores_of_this_machine_are_counted_as_hwloc_does),
         cmocka_unit_test(a_list_that_is_none_is_refused),
     };

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "plan/plain-machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/fdio.h"
+#include "common/must.h"
+
+static int read_list(int system, const char *path, struct idset *ret)
+{
+    char text[4096];
+    idset_free(ret);
+    return file_read_at(system, path, text, sizeof(text)) > 0 ? idset_parse(text, ret, NULL) : -1;
+}
+
+static int read_list_of(int system, unsigned thread, const char *list, struct idset *ret)
+{
+    char path[80];
+    snprintf(path, sizeof(path), "cpu/cpu%u/%s", thread, list);
+    return read_list(system, path, ret);
+}
+
+static unsigned first_thread(const struct plan_core *core)
+{
+    return (unsigned)idset_next(&core->threads, 0);
+}
+
+static bool read_cores(int system, const struct idset *usable, struct plan_topology *t)
+{
+    AUTO(idset_free) struct idset left = {0};
+    must_do(idset_copy(&left, usable));
+    t->cores = must(calloc(idset_count(usable) + 1, sizeof(*t->cores)));
+    for (int i = idset_next(&left, 0); i >= 0; i = idset_next(&left, (unsigned)i + 1)) {
+        struct plan_core *core = &t->cores[t->ncores];
+        for (int level = LEVEL_NONE; level < LEVEL_COUNT; level++)
+            core->at[level] = level == LEVEL_CORE ? (int)t->ncores : -1;
+        t->ncores++;
+        if (read_list_of(system, (unsigned)i, "topology/thread_siblings_list", &core->threads) <
+                0 ||
+            idset_next(&core->threads, 0) != i)
+            return false;
+        idset_intersect(&core->threads, usable);
+        idset_subtract(&left, &core->threads);
+    }
+    return true;
+}
+
+static bool is_together(const struct plan_topology *t, const struct idset *part)
+{
+    unsigned begins = 0;
+    bool was = false;
+    for (size_t i = 0; i < t->ncores; i++) {
+        bool is = idset_has(part, first_thread(&t->cores[i]));
+        begins += is && !was;
+        was = is;
+    }
+    return begins <= 1;
+}
+
+/* Each part is read once. */
+static bool are_together(int system, const struct plan_topology *t, const char *list)
+{
+    struct idset part = {0}, seen = {0};
+    bool are = true;
+    for (size_t i = 0; are && i < t->ncores; i++) {
+        unsigned thread = first_thread(&t->cores[i]);
+        if (idset_has(&seen, thread))
+            continue;
+        if (read_list_of(system, thread, list, &part) < 0)
+            break; /* there are no such parts */
+        are = is_together(t, &part);
+        must_do(idset_unite(&seen, &part));
+    }
+    idset_free(&part);
+    idset_free(&seen);
+    return are;
+}
+
+static bool nodes_are_together(int system, const struct plan_topology *t)
+{
+    char path[64];
+    struct idset nodes = {0}, node = {0};
+    bool are = true;
+    read_list(system, "node/online", &nodes);
+    for (int i = idset_next(&nodes, 0); are && i >= 0; i = idset_next(&nodes, (unsigned)i + 1)) {
+        snprintf(path, sizeof(path), "node/node%d/cpulist", i);
+        read_list(system, path, &node);
+        are = is_together(t, &node);
+    }
+    idset_free(&nodes);
+    idset_free(&node);
+    return are;
+}
+
+/* hwloc tells kinds of cores by these files. */
+static bool are_alike(int system, const struct plan_topology *t)
+{
+    static const char *const files[] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq",
+                                        "cpufreq/base_frequency"};
+    char path[80], first[32], text[32];
+    for (size_t f = 0; f < sizeof(files) / sizeof(*files); f++)
+        for (size_t i = 0; i < t->ncores; i++) {
+            snprintf(path, sizeof(path), "cpu/cpu%u/%s", first_thread(&t->cores[i]), files[f]);
+            if (file_read_at(system, path, i ? text : first, sizeof(text)) < 0) {
+                if (i)
+                    return false;
+                break;
+            }
+            if (i && strcmp(text, first) != 0)
+                return false;
+        }
+    return true;
+}
+
+bool plain_machine_cores(int system, const struct idset *usable, struct plan_topology *ret)
+{
+    struct plan_topology t = {0};
+    if (read_cores(system, usable, &t) && are_alike(system, &t) &&
+        are_together(system, &t, "topology/core_siblings_list") &&
+        are_together(system, &t, "cache/index3/shared_cpu_list") &&
+        nodes_are_together(system, &t)) {
+        *ret = t;
+        return true;
+    }
+    plan_topology_free(&t);
+    return false;
+}
