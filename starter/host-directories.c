@@ -43,8 +43,8 @@ void host_directories_free(struct host_directories *d)
 
 /* ---- making them ----------------------------------------------------------------------------- */
 
-static int make(const struct host_directories *d, struct host_directory *ret, int keeper_fd,
-                const char *base, struct error *err)
+static int make(const struct host_directories *d, struct host_directory *ret, const char *base,
+                struct error *err)
 {
     int base_len = (int)strnlen(base, SOCKET_DIRECTORY_MAX + 1);
     while (base_len > 1 && base[base_len - 1] == '/')
@@ -56,7 +56,7 @@ static int make(const struct host_directories *d, struct host_directory *ret, in
                          "use '%.200s' on %s: it is too long for a directory of sockets", base,
                          launch_here(d->launch)->host);
     }
-    keeper_tell(keeper_fd, KEEPER_DIRECTORY, ret->path);
+    keeper_tell(d->keeper_fd, KEEPER_DIRECTORY, ret->path);
     ret->fd = path_make_private(ret->path, err);
     if (ret->fd < 0) {
         ret->path[0] = 0;
@@ -79,15 +79,15 @@ static const char *rank_variable(const struct host_directories *d, const char *b
 }
 
 /* A TMPDIR that is too long, or that only mprun's host has, must not keep the step from running. */
-static int make_main(struct host_directories *d, int keeper_fd, struct error *err)
+static int make_main(struct host_directories *d, struct error *err)
 {
     const char *tmp = d->job_tmpdir ? d->job_tmpdir : rank_variable(d, "TMPDIR=/", "/tmp");
-    if (make(d, &d->main, keeper_fd, tmp, err) == 0)
+    if (make(d, &d->main, tmp, err) == 0)
         return 0;
     if (strcmp(tmp, "/tmp") == 0)
         return -1;
     log_debug("%s; '/tmp' is used instead", err->text);
-    return make(d, &d->main, keeper_fd, "/tmp", err);
+    return make(d, &d->main, "/tmp", err);
 }
 
 static int check_space(const struct host_directories *d, const char *base, struct error *err)
@@ -101,37 +101,48 @@ static int check_space(const struct host_directories *d, const char *base, struc
 
 /* A step within a step uses the outer step's directory, which the outer step removes even if this
  * step is killed. */
-static int make_memory(struct host_directories *d, int keeper_fd, struct error *err)
+static int make_memory(struct host_directories *d, struct error *err)
 {
     static const char outer[] = "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-";
     const char *base = rank_variable(d, outer, "/dev/shm");
     if (check_space(d, base, err) < 0)
         return -1;
-    if (make(d, &d->memory, keeper_fd, base, err) == 0)
+    if (make(d, &d->memory, base, err) == 0)
         return 0;
-    return make(d, &d->memory, keeper_fd, "/dev/shm", err);
+    return make(d, &d->memory, "/dev/shm", err);
 }
 
 int host_directories_make(struct host_directories *d, const struct launch *launch, const char *name,
-                          int keeper_fd, struct error *err)
+                          bool has_files, int keeper_fd, struct error *err)
 {
     char ranks[160];
     struct error why;
     *d = (struct host_directories){.launch = launch,
                                    .name = name,
+                                   .keeper_fd = keeper_fd,
                                    .job_tmpdir = find_job_tmpdir(launch),
+                                   .has_files = has_files,
                                    .main.fd = -1,
                                    .memory.fd = -1};
-    if (make_main(d, keeper_fd, err) < 0)
+    bool has_pmix = d->launch->step.pmi & PMI_KIND_PMIX;
+    bool has_memory = has_pmix && make_memory(d, &why) == 0;
+    if (d->job_tmpdir && has_memory)
+        return 0;
+    if (make_main(d, err) < 0)
         return -1;
     snprintf(ranks, sizeof(ranks), "%s/t", d->main.path);
-    if (!d->job_tmpdir && mkdir(ranks, 0700) < 0)
+    if (!d->job_tmpdir && has_files && mkdir(ranks, 0700) < 0)
         return error_errno(err, errno, "make the directory '%s' for ranks on %s", ranks,
                            launch_here(d->launch)->host);
     /* MPIs run without shared memory, too, only slower */
-    if ((d->launch->step.pmi & PMI_KIND_PMIX) && make_memory(d, keeper_fd, &why) < 0)
+    if (has_pmix && !has_memory)
         log_warn("%s; what is shared in memory is in '%s' instead", why.text, d->main.path);
     return 0;
+}
+
+const char *host_directories_main(struct host_directories *d, struct error *err)
+{
+    return d->main.path[0] || make_main(d, err) == 0 ? d->main.path : NULL;
 }
 
 /* ---- queries --------------------------------------------------------------------------------- */

@@ -76,8 +76,8 @@ static int make_parts(struct host *h, struct error *err)
     rank_io_init(&h->io, h->with.loop, output_window(h->launch.nhosts), io_drained, h);
     rank_io_set_link(&h->io, h->uplink.link);
     ranks_init(&h->ranks, &h->with);
-    if (host_directories_make(&h->directories, &h->launch, h->directory_name, h->with.keeper_fd,
-                              err) < 0)
+    if (host_directories_make(&h->directories, &h->launch, h->directory_name,
+                              preload_is_offered(&h->preload), h->with.keeper_fd, err) < 0)
         return -1;
     if (preload_install(&h->preload, &h->with, &h->brought, err) < 0)
         return error_context(err, "on %s", h->with.hostname);

@@ -91,7 +91,7 @@ static void explain_space(const char *directory, char *text, size_t size)
 static void cannot_serve(const struct pmi_server *p, const char *why)
 {
     char text[1024], space[200] = "";
-    if (p->services->directories->main.path[0])
+    if (host_directories_memory(p->services->directories)[0])
         explain_space(host_directories_memory(p->services->directories), space, sizeof(space));
     snprintf(text, sizeof(text), "the PMI server on %s cannot serve: %s%s", p->host_name, why,
              space);

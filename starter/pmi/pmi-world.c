@@ -32,7 +32,8 @@ void pmi_directory_make(struct pmi_server *p)
 static void show_tools(const struct pmi_server *p)
 {
     char name[160];
-    snprintf(name, sizeof(name), "%s/p", p->services->directories->main.path);
+    const char *home = host_directories_main(p->services->directories, NULL);
+    snprintf(name, sizeof(name), "%s/p", home ? home : "");
     if (strcmp(p->directory, name) != 0 && symlink(p->directory, name) < 0)
         log_debug("make '%s' for tools: %s", name, strerror(errno));
 }

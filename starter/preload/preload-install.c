@@ -141,9 +141,11 @@ int preload_install(struct preload *pre, const struct starter_services *world, s
                     struct error *err)
 {
     const struct launch *launch = world->launch;
-    const char *home = world->directories->main.path;
     if (!pre->offer || pre->offer->world != launch->world)
         return 0;
+    const char *home = host_directories_main(world->directories, err);
+    if (!home)
+        return -1;
     if (pre->is_stopped || !pre->is_done)
         return error_set(err, EPROTO, "protocol error: LAUNCH before all files are here");
     ret->world = launch->world;

@@ -77,6 +77,10 @@ struct preload { /* the latest offer; all zero: none. Private to preload/ */
     char *why_not;     /* why a spawned world's ranks cannot start here; NULL: they can */
 };
 
+static inline bool preload_is_offered(const struct preload *pre)
+{
+    return pre->offer != NULL;
+}
 /* PRELOAD_OFFER has come: looks which files are here already, and answers. An earlier offer must be
  * installed by then. -1: the message cannot be read, or comes too early. */
 int preload_take_offer(struct preload *pre, const struct starter_services *services,

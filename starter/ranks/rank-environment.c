@@ -209,7 +209,8 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     ADD("MPRUN_INCARNATION=%u", name.incarnation);
     if (submitted && !tmpdir && strlen(submitted) < OWN_SIZE - 32)
         ADD("MPRUN_SUBMIT_TMPDIR=%s", submitted);
-    ADD("TMPDIR=%s%s", tmpdir ? tmpdir : e->with->directories->main.path, tmpdir ? "" : "/t");
+    ADD("TMPDIR=%s%s", tmpdir ? tmpdir : e->with->directories->main.path,
+        tmpdir || !e->with->directories->has_files ? "" : "/t");
     if (data)
         ADD("MPRUN_PRELOAD_DIR=%s", data);
     ADD("OMPI_COMM_WORLD_RANK=%u", name.rank);

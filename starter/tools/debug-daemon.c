@@ -144,7 +144,10 @@ static int prepare(struct debug_daemon *d, const Mprun__DebugDaemon *m, struct e
 {
     const struct launch *l = d->with->launch;
     char table[160];
-    snprintf(table, sizeof(table), "%s/proctable", d->with->directories->main.path);
+    const char *home = host_directories_main(d->with->directories, err);
+    if (!home)
+        return -1;
+    snprintf(table, sizeof(table), "%s/proctable", home);
     if (write_table(l, m->pids, table) < 0)
         return error_errno(err, errno, "write '%s'", table);
     char **argv = strings_unpack(m->argv, m->n_argv), **envp = make_environment(l, table);

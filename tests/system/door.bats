@@ -163,7 +163,7 @@ eight_have_begun() { [ "$(grep -c begun "$MPRUN_OUT")" -eq 8 ]; }
 
 @test "a directory with blanks in its name will do" {
     mkdir "with blank 100%"
-    TMPDIR=$PWD/"with blank 100%" XDG_RUNTIME_DIR= run --separate-stderr mprun --transport=unix -n 2 echo x
+    XDG_RUNTIME_DIR=$PWD/"with blank 100%" run --separate-stderr mprun --transport=unix -n 2 echo x
     [ "$status" -eq 0 ]
     [ "${#lines[@]}" -eq 2 ]
 }

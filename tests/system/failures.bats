@@ -301,7 +301,7 @@ in_tmpdir() {
     for tmpdir in "${!why[@]}"; do
         in_tmpdir "$tmpdir" --rm local:2 -n 2 sh -c 'touch "$TMPDIR/x"; echo "$TMPDIR $MPRUN_SUBMIT_TMPDIR"'
         [ "$status" = 0 ]
-        [ "$(grep -c "^/tmp/mprun-[a-z0-9]*\.[01]/t $tmpdir$" <<<"$output")" = 2 ]
+        [ "$(grep -c "^/tmp/mprun-[a-z0-9]*\.[01] $tmpdir$" <<<"$output")" = 2 ]
         for host in "$HOST-0" "$HOST-1"; do
             grep "on $host: make directory '$tmpdir/mprun-[^']*': ${why[$tmpdir]}; '/tmp' is used instead" <<<"$stderr"
         done

@@ -87,7 +87,7 @@ needs_local_files() {
 }
 
 # the directories of a host, whose rank has written "runs TMPDIR" to mprun's output; its name there
-host_name() { sed -nE 's|^runs .*/mprun-([^/]*)[.][0-9]+/t$|\1|p' "$MPRUN_OUT"; }
+host_name() { sed -nE 's|^runs .*/mprun-([^/]*)[.][0-9]+$|\1|p' "$MPRUN_OUT"; }
 parts() { find /dev/shm "$TMPDIR" -mindepth 1 -maxdepth 1 -name "mprun-$1.*"; }
 below() { ps -o pid= --ppid "$1" | while read -r pid; do echo "$pid" && below "$pid"; done; }
 
