@@ -265,27 +265,20 @@ void keeper_init(struct keeper *k, const char *host, mode_t mask)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Where we lead the group, a short-lived child founds the new one and we join it. */
+/* Where we lead the group, a child founds the new one, and we join it before the child, which has
+ * ended, is waited for. */
 static void leave_group(void)
 {
-    int gate[2];
-    char c;
-    if ((getpgrp() != getpid() && setpgid(0, 0) == 0) || pipe(gate) < 0)
+    if (getpgrp() != getpid() && setpgid(0, 0) == 0)
         return;
-    pid_t founder = fork();
-    if (founder == 0) {
-        close(gate[1]);
-        setpgid(0, 0);
-        _exit(read(gate[0], &c, 1) < 0);
-    }
-    if (founder > 0) {
-        setpgid(founder, founder);
-        setpgid(0, founder);
-    }
-    close(gate[0]);
-    close(gate[1]);
-    if (founder > 0)
-        waitpid(founder, NULL, 0);
+    pid_t founder = vfork(); /* costs half of fork() */
+    if (founder == 0)
+        _exit(0);
+    if (founder < 0)
+        return;
+    setpgid(founder, founder);
+    setpgid(0, founder);
+    waitpid(founder, NULL, 0);
 }
 
 void keeper_begin(struct keeper *k)
