@@ -18,13 +18,22 @@ static const char sysfs_path[] = "/sys/devices/system/cpu";
 
 static int add_cpu_set(struct idset *ret, const cpu_set_t *set, size_t size)
 {
+    enum { WORD = 8 * sizeof(unsigned long) };
+    const unsigned long *words = (const unsigned long *)set;
     for (size_t cpu = 0; cpu < 8 * size; cpu++)
-        if (CPU_ISSET_S(cpu, size, set) && idset_add(ret, (unsigned)cpu) < 0)
+        if (words[cpu / WORD] == 0)
+            cpu |= WORD - 1;
+        else if (CPU_ISSET_S(cpu, size, set) && idset_add(ret, (unsigned)cpu) < 0)
             return -1;
     return 0;
 }
 
 int cpus_allowed(struct idset *ret, struct error *err)
+{
+    return cpus_of_process(0, ret, err);
+}
+
+int cpus_of_process(pid_t pid, struct idset *ret, struct error *err)
 {
     /* the kernel refuses a set that is smaller than its own with EINVAL */
     for (unsigned ncpus = 1024; ncpus <= IDSET_MAX; ncpus *= 2) {
@@ -32,21 +41,21 @@ int cpus_allowed(struct idset *ret, struct error *err)
         AUTO_FREE cpu_set_t *set = calloc(1, size);
         struct idset allowed = {0};
         if (!set)
-            return error_errno(err, ENOMEM, "read the affinity of this process");
-        if (sched_getaffinity(0, size, set) < 0) {
+            return error_errno(err, ENOMEM, "read the affinity of a process");
+        if (sched_getaffinity(pid, size, set) < 0) {
             if (errno == EINVAL)
                 continue;
-            return error_errno(err, errno, "read the affinity of this process");
+            return error_errno(err, errno, "read the affinity of a process");
         }
         if (add_cpu_set(&allowed, set, size) < 0) {
             idset_free(&allowed);
-            return error_errno(err, ENOMEM, "read the affinity of this process");
+            return error_errno(err, ENOMEM, "read the affinity of a process");
         }
         idset_free(ret);
         *ret = allowed;
         return 0;
     }
-    return error_set(err, EINVAL, "read the affinity of this process: more than %d threads",
+    return error_set(err, EINVAL, "read the affinity of a process: more than %d threads",
                      IDSET_MAX);
 }
 

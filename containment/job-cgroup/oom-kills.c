@@ -25,16 +25,24 @@ struct level {
 };
 
 /* v2 has no such files in a cgroup without the controller, or in the root unless a container's:
- * then nothing is counted there. */
-static void read_level(const struct cgroup_driver *driver, int fd, struct level *ret)
+ * then nothing is counted there. Of a level without a limit it reads no more than kills_since()
+ * wants. */
+static void read_level(const struct cgroup_driver *driver, int fd, bool is_lowest,
+                       struct level *ret)
 {
     struct cgroup_at d = {fd, "."};
     bool v1 = driver->version == 1;
-    if (driver->oom_count(d, &ret->count) < 0)
-        ret->count = (struct oom_count){0};
+    char text[512];
     if (at_read_u64(d, v1 ? "memory.limit_in_bytes" : "memory.max", &ret->limit) < 0 ||
         (v1 && ret->limit >= CGROUP_V1_UNLIMITED))
         ret->limit = UINT64_MAX;
+    ret->count = (struct oom_count){0};
+    if (ret->limit == UINT64_MAX && v1) {
+        if (at_read(d, "memory.oom_control", text, sizeof(text)) > 0)
+            flat_key_u64(text, "oom_kill", &ret->count.kills);
+    } else if ((ret->limit != UINT64_MAX || is_lowest) && driver->oom_count(d, &ret->count) < 0) {
+        ret->count = (struct oom_count){0};
+    }
 }
 
 /* Returns the number of levels. */
@@ -43,7 +51,7 @@ static size_t read_levels(const struct oom_kills *k, struct level levels[OOM_LEV
     size_t n = 0, len = strlen(k->directory);
     AUTO_CLOSE int fd = k->driver ? open(k->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     while (fd >= 0 && n < OOM_LEVELS) {
-        read_level(k->driver, fd, &levels[n]);
+        read_level(k->driver, fd, n == 0, &levels[n]);
         levels[n++].path_len = len;
         if (len <= k->root)
             break;

@@ -94,12 +94,13 @@ static size_t copy(struct option_def *to, const struct option_def *from, bool ow
 struct option_def *dialect_options(const struct option_def *own, const struct option_def *peers,
                                    enum dialect d)
 {
-    struct option_def *defs = must(calloc(count(own) + count(peers) + 1, sizeof(*defs)));
+    /* not all are of this dialect, and what is not written to costs no page */
+    struct option_def *defs = must(malloc((count(own) + count(peers) + 1) * sizeof(*defs)));
     size_t n = 0;
     for (int is_own = 1; is_own >= 0; is_own--) {
         n += copy(defs + n, own, is_own, d);
         n += copy(defs + n, peers, is_own, d);
     }
-    defs[n].help = own[count(own)].help;
+    defs[n] = (struct option_def){.help = own[count(own)].help};
     return defs;
 }

@@ -40,13 +40,13 @@ static unsigned find_job(pid_t *ret_shepherd)
 {
     struct proc_stat st = {.ppid = getppid()};
     for (int i = 0; i < SESSION_ANCESTORS_MAX && st.ppid > 1; i++) {
-        unsigned job = job_of_shepherd(st.ppid);
-        if (job > 0) {
-            *ret_shepherd = st.ppid;
-            return job;
-        }
         if (proc_stat_read(st.ppid, &st) < 0)
             break;
+        unsigned job = strcmp(st.comm, "sge_shepherd") == 0 ? job_of_shepherd(st.pid) : 0;
+        if (job > 0) {
+            *ret_shepherd = st.pid;
+            return job;
+        }
     }
     return 0;
 }

@@ -99,7 +99,7 @@ bool rm_starter_side_is_task_variable(const char *entry)
 {
     for (size_t i = 0; rm_starter_sides[i]; i++)
         for (const char *const *v = rm_starter_sides[i]->task_variables; v && *v; v++)
-            if (strncmp(entry, *v, strlen(*v)) == 0)
+            if (*entry == **v && strncmp(entry, *v, strlen(*v)) == 0)
                 return true;
     return false;
 }

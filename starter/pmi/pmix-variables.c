@@ -72,7 +72,7 @@ static char *filled_in(const char *line, const struct pmix_world *w)
                   {"@DIRECTORY@", w->directory},
                   {"@PORT@", port}};
     while (*line) {
-        size_t i = 0, n = sizeof(blanks) / sizeof(blanks[0]);
+        size_t n = sizeof(blanks) / sizeof(blanks[0]), i = *line == '@' ? 0 : n;
         while (i < n && strncmp(line, blanks[i].name, strlen(blanks[i].name)) != 0)
             i++;
         if (i < n) {

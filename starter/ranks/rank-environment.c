@@ -68,7 +68,8 @@ static bool is_launch_variable(const char *entry)
     if (strncmp(entry, "PMIX_MCA_", 9) == 0)
         return false;
     for (size_t i = 0; i < sizeof(launch_prefixes) / sizeof(launch_prefixes[0]); i++)
-        if (strncmp(entry, launch_prefixes[i], strlen(launch_prefixes[i])) == 0)
+        if (*entry == *launch_prefixes[i] &&
+            strncmp(entry, launch_prefixes[i], strlen(launch_prefixes[i])) == 0)
             return true;
     return rm_starter_side_is_task_variable(entry);
 }
@@ -76,6 +77,8 @@ static bool is_launch_variable(const char *entry)
 /* Returns whether both have the same name. other: "NAME=value", or "NAME". */
 static bool same_name(const char *entry, const char *other)
 {
+    if (*entry != *other)
+        return false;
     size_t n = strcspn(other, "=");
     return strncmp(entry, other, n) == 0 && entry[n] == '=';
 }

@@ -139,11 +139,14 @@ static void set_birth(const struct rank *r, struct spawn *s, struct cgroup_birth
  * protection of a daemon that started us. */
 static int oom_score(void)
 {
+    static int score; /* 0: not read yet */
     char text[16];
+    if (score)
+        return score;
     int own =
         file_read_at(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) > 0 ? atoi(text) : 0;
     own = (own > 0 ? own : 0) + RANK_OOM_SCORE;
-    return own < OOM_SCORE_ADJ_MAX ? own : OOM_SCORE_ADJ_MAX;
+    return score = own < OOM_SCORE_ADJ_MAX ? own : OOM_SCORE_ADJ_MAX;
 }
 
 /* A relative program was looked up in the rank's directory: reports if that is missing. */

@@ -3,7 +3,6 @@
  *
  * STARTED and EXITED tell mprun. */
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/fault.h"
 #include "common/log.h"
 #include "common/must.h"
@@ -189,18 +189,9 @@ void rank_end_killed(struct rank *r)
 /* Asks the kernel what the running process is bound to, whatever was asked for. */
 static void read_back_binding(struct rank *r)
 {
-    enum { MOST = 8192 }; /* hardware threads of a machine */
-    cpu_set_t *set = CPU_ALLOC(MOST);
-    size_t size = CPU_ALLOC_SIZE(MOST);
     AUTO(idset_free) struct idset threads = {0};
-    if (set && sched_getaffinity(r->pid, size, set) == 0) {
-        for (int i = 0; i < MOST; i++)
-            if (CPU_ISSET_S((size_t)i, size, set))
-                idset_add(&threads, (unsigned)i);
+    if (cpus_of_process(r->pid, &threads, NULL) == 0)
         r->bound_threads = idset_format(&threads);
-    }
-    if (set)
-        CPU_FREE(set);
 }
 
 static void open_io(struct rank *r)

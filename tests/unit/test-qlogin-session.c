@@ -66,13 +66,17 @@ static void no_line_of_a_job_is_none(void **state)
     assert_null(getenv("JOB_ID"));
 }
 
-/* A process with this name, as a shepherd has it, and a child that asks. */
+/* A process of the shepherd's program with this name, and a child that asks. */
 static unsigned job_below(const char *name)
 {
     int status = 0;
-    char command[512];
+    char command[512], dir[] = "/tmp/mprun-test-shepherd-XXXXXX";
+    assert_non_null(mkdtemp(dir));
     /* the shell waits for the other one, which asks as its child */
-    snprintf(command, sizeof(command), "exec -a '%s' bash -c '\"$0\" ask; exit $?' \"$0\"", name);
+    snprintf(command, sizeof(command),
+             "ln -s /bin/bash %s/sge_shepherd; (exec -a '%s' %s/sge_shepherd -c '\"$0\" ask; exit "
+             "$?' \"$0\"); code=$?; rm -r %s; exit $code",
+             dir, name, dir, dir);
     pid_t pid = fork();
     if (pid == 0) {
         char self[256];

@@ -61,9 +61,12 @@ int address_of_path(const char *kind, const char *path, char ret[ADDRESS_TEXT])
     size_t n = (size_t)snprintf(ret, ADDRESS_TEXT, "%s:", kind);
     for (; *path && n + 4 < ADDRESS_TEXT; path++) {
         unsigned char c = (unsigned char)*path;
-        int plain = c > ' ' && c != '%' && c != 0x7f;
-        n += (size_t)snprintf(ret + n, ADDRESS_TEXT - n, plain ? "%c" : "%%%02X", c);
+        if (c > ' ' && c != '%' && c != 0x7f)
+            ret[n++] = *path;
+        else
+            n += (size_t)snprintf(ret + n, ADDRESS_TEXT - n, "%%%02X", c);
     }
+    ret[n] = 0;
     if (!*path)
         return 0;
     errno = ENAMETOOLONG;
