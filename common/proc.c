@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -219,10 +220,18 @@ static int children_by_scan(pid_t pid, struct pid_list *p)
     return 0;
 }
 
+/* A system call that spares a process without children seven. */
+static bool has_no_children(pid_t pid)
+{
+    siginfo_t ended;
+    return pid == getpid() && waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 &&
+           errno == ECHILD;
+}
+
 int proc_children(pid_t pid, pid_t **ret)
 {
     struct pid_list p = {0};
-    int rc = children_by_thread(pid, &p);
+    int rc = has_no_children(pid) ? 0 : children_by_thread(pid, &p);
     if (rc < 0 && errno == ENOENT) {
         p.n = 0;
         rc = children_by_scan(pid, &p);

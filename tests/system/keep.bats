@@ -56,6 +56,19 @@ all_over() { wait_until 5 free; }
     all_over
 }
 
+@test "in the job's TMPDIR a step makes nothing before something needs it" {
+    COMMAND=${COMMAND/--pmi none/}
+    echo brought >file
+    run -0 --separate-stderr job '
+        m -n 1 sh -c "echo \$TMPDIR; ls \$TMPDIR" | grep -e mprun- -e "^$TMPDIR\$"
+        m -n 1 --preload-files file sh -c "cat \$TMPDIR/mprun-*.0/*/file; echo \$TMPDIR"'
+    [ "$output" = "$TMPDIR
+brought
+$TMPDIR" ]
+    all_over
+    rm -r "$TMPDIR"/mprun-cache.*
+}
+
 # ---- agents of steps at the same time: no --keep ----
 
 @test "without --keep nothing is left for the next step: mprun ends when the tasks have" {
