@@ -21,6 +21,7 @@
 #include "starter/agent/local-mpruns.h"
 #include "starter/keeper/keeper.h"
 #include "starter/tunables.h"
+#include "wire/link/key-proof.h"
 #include "wire/start-channel/holder-socket.h"
 
 struct agent {
@@ -85,9 +86,10 @@ static bool take_start(struct agent *a, const struct agent_message *m, struct pr
                        struct kept_worker *ret_worker, struct error *err)
 {
     bool is_worker = false;
-    if (a->has_started) { /* a job of one step needs neither */
+    if (a->has_started) { /* a job of one step needs none of it */
         topology_look();
         cgroup_mounts_once(NULL);
+        handshake_library_init(NULL);
     }
     a->has_started = true;
     if (a->is_ending || preamble_unpack(m->data, m->n, ret, err) < 0)
