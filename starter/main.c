@@ -21,7 +21,7 @@
 #include "model/rank-end.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/agent/agent.h"
-#include "starter/agent/holder.h"
+#include "starter/holder/holder.h"
 #include "starter/keeper/keeper.h"
 #include "starter/keeper/leader.h"
 #include "starter/method/starter-method.h"
