@@ -14,16 +14,14 @@ int cpus_of_process(pid_t pid, struct idset *ret, struct error *err); /* the sam
 /* The number of cores that these hardware threads belong to. */
 unsigned cpus_count_cores(const struct idset *threads);
 /* Split threads into nparts sets. Parts have cores of their own where there are enough, else they
- * share. parts: nparts empty sets, which stay empty on failure. 0, or -1 with err. */
-int cpus_split(const struct idset *threads, unsigned nparts, struct idset *parts,
-               struct error *err);
+ * share. parts: nparts empty sets. */
+void cpus_split(const struct idset *threads, unsigned nparts, struct idset *parts);
 
 /* Group threads by core, in the order of each core's lowest thread. sysfs: a descriptor of
  * /sys/devices/system/cpu, or of a directory that looks like it; a thread that it does not know
  * counts as a core. *ret: *ret_n sets, which the caller frees by cpus_free_cores(). */
-int cpus_group_cores(int sysfs, const struct idset *threads, struct idset **ret, size_t *ret_n,
-                     struct error *err);
+void cpus_group_cores(int sysfs, const struct idset *threads, struct idset **ret, size_t *ret_n);
 void cpus_free_cores(struct idset *cores, size_t n);
 /* Deal cores to nparts parts, as cpus_split() does. */
-int cpus_deal_cores(const struct idset *cores, size_t ncores, unsigned nparts, struct idset *parts,
-                    struct error *err);
+void cpus_deal_cores(const struct idset *cores, size_t ncores, unsigned nparts,
+                     struct idset *parts);

@@ -81,9 +81,14 @@ ssize_t file_read_at(int dir, const char *path, char *buf, size_t size)
 char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len)
 {
     AUTO_CLOSE int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? NULL : fd_slurp(fd, max, ret_len);
+}
+
+char *fd_slurp(int fd, size_t max, size_t *ret_len)
+{
     AUTO_FREE char *text = NULL;
     size_t len = 0, cap = 0;
-    for (ssize_t n = 1; fd >= 0 && n != 0; len += n > 0 ? (size_t)n : 0) {
+    for (ssize_t n = 1; n != 0; len += n > 0 ? (size_t)n : 0) {
         if (cap - len <= READ_AT_ONCE) {
             cap = 2 * cap + READ_AT_ONCE + 1;
             char *grown = realloc(text, cap);
@@ -99,8 +104,6 @@ char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len)
             return NULL;
         }
     }
-    if (!text)
-        return NULL;
     text[len] = 0;
     if (ret_len)
         *ret_len = len;

@@ -28,5 +28,7 @@ ssize_t file_read_at(int dir, const char *path, char *buf, size_t size);
 /* Read a whole file of at most max bytes, NUL-terminated; the caller frees it. ret_len may be NULL.
  * NULL with errno; EFBIG: it is longer. */
 char *file_slurp_at(int dir, const char *path, size_t max, size_t *ret_len);
+/* The same of an open file, from where it has been read to. */
+char *fd_slurp(int fd, size_t max, size_t *ret_len);
 /* Write text into an existing file by one system call. 0, or -1 with errno. */
 int file_write_at(int dir, const char *path, const char *text);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/text.h"
 
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
@@ -19,39 +20,30 @@ void idset_free(struct idset *s)
 }
 
 /* Words for ids up to last. */
-static int idset_grow(struct idset *s, unsigned last)
+static void idset_grow(struct idset *s, unsigned last)
 {
     size_t want = last / WORD_BITS + 1;
-    if (last >= IDSET_MAX) {
-        errno = ERANGE;
-        return -1;
-    }
     if (want <= s->nwords)
-        return 0;
+        return;
     if (want < 2 * s->nwords)
         want = 2 * s->nwords;
-    unsigned long *words = realloc(s->words, want * sizeof(*words));
-    if (!words)
-        return -1;
-    memset(words + s->nwords, 0, (want - s->nwords) * sizeof(*words));
-    s->words = words;
+    s->words = must(reallocarray(s->words, want, sizeof(*s->words)));
+    memset(s->words + s->nwords, 0, (want - s->nwords) * sizeof(*s->words));
     s->nwords = want;
-    return 0;
 }
 
-int idset_add(struct idset *s, unsigned id)
+void idset_add(struct idset *s, unsigned id)
 {
-    return idset_add_range(s, id, id);
+    must_do(idset_add_range(s, id, id));
 }
 
 int idset_add_range(struct idset *s, unsigned first, unsigned last)
 {
-    if (first > last) {
-        errno = EINVAL;
+    if (first > last || last >= IDSET_MAX) {
+        errno = first > last ? EINVAL : ERANGE;
         return -1;
     }
-    if (idset_grow(s, last) < 0)
-        return -1;
+    idset_grow(s, last);
     for (unsigned id = first; id <= last; id++)
         s->words[id / WORD_BITS] |= 1UL << id % WORD_BITS;
     return 0;
@@ -84,26 +76,20 @@ int idset_next(const struct idset *s, unsigned from)
     return (int)(i * WORD_BITS) + __builtin_ctzl(word);
 }
 
-int idset_copy(struct idset *to, const struct idset *from)
+void idset_copy(struct idset *to, const struct idset *from)
 {
-    struct idset copy = {.nwords = from->nwords};
-    if (to == from)
-        return 0;
-    if (copy.nwords && !(copy.words = malloc(copy.nwords * sizeof(*copy.words))))
-        return -1;
-    for (size_t i = 0; i < copy.nwords; i++)
-        copy.words[i] = from->words[i];
+    struct idset copy = {0};
+    idset_unite(&copy, from);
     idset_free(to);
     *to = copy;
-    return 0;
 }
 
-int idset_unite(struct idset *s, const struct idset *with)
+void idset_unite(struct idset *s, const struct idset *with)
 {
-    for (int id = idset_next(with, 0); id >= 0; id = idset_next(with, (unsigned)id + 1))
-        if (idset_add(s, (unsigned)id) < 0)
-            return -1;
-    return 0;
+    if (with->nwords)
+        idset_grow(s, (unsigned)(with->nwords * WORD_BITS - 1));
+    for (size_t i = 0; i < with->nwords; i++)
+        s->words[i] |= with->words[i];
 }
 
 void idset_intersect(struct idset *s, const struct idset *with)
@@ -116,6 +102,14 @@ void idset_subtract(struct idset *s, const struct idset *without)
 {
     for (size_t i = 0; i < s->nwords && i < without->nwords; i++)
         s->words[i] &= ~without->words[i];
+}
+
+bool idset_intersects(const struct idset *a, const struct idset *b)
+{
+    for (size_t i = 0; i < a->nwords && i < b->nwords; i++)
+        if (a->words[i] & b->words[i])
+            return true;
+    return false;
 }
 
 bool idset_equal(const struct idset *a, const struct idset *b)
@@ -157,9 +151,7 @@ static int parse_item(struct idset *s, const char **at, struct error *err)
                          item, IDSET_MAX);
     if (first > last)
         return error_set(err, EINVAL, "range '%.*s' descends", shown, item);
-    if (idset_add_range(s, (unsigned)first, (unsigned)last) < 0)
-        return error_errno(err, errno, "keep the set '%.*s'", shown, item);
-    return 0;
+    return idset_add_range(s, (unsigned)first, (unsigned)last);
 }
 
 int idset_parse(const char *text, struct idset *ret, struct error *err)
@@ -195,8 +187,6 @@ char *idset_format(const struct idset *s)
 {
     struct text_writer text;
     FILE *f = text_begin(&text);
-    if (!f)
-        return NULL;
     const char *comma = "";
     for (int id = idset_next(s, 0); id >= 0;) {
         unsigned last = run_end(s, (unsigned)id);

@@ -162,7 +162,7 @@ static int write_text(int fd, const char *text, const char *path, struct error *
 /* Write beside path and rename, so that a reader sees the old document or the new one. */
 static int replace_file(const char *path, const char *text, struct error *err)
 {
-    AUTO_FREE char *temporary = must(text_format("%s.%ld.new", path, (long)getpid()));
+    AUTO_FREE char *temporary = text_format("%s.%ld.new", path, (long)getpid());
     AUTO_CLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return error_errno(err, errno, "create '%s'", temporary);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/must.h"
+
 struct loop {
     struct ev_loop *ev;
     int signal_fd;
@@ -35,13 +37,11 @@ _Static_assert(sizeof(ev_idle) <= sizeof(((struct loop_defer *)0)->idle), "in lo
 
 struct loop *loop_create(struct error *err)
 {
-    struct loop *l = calloc(1, sizeof(*l));
-    if (l)
-        l->ev = ev_loop_new(EVFLAG_AUTO);
-    if (!l || !l->ev) {
+    struct loop *l = must(calloc(1, sizeof(*l)));
+    l->ev = ev_loop_new(EVFLAG_AUTO);
+    if (!l->ev) {
         free(l);
-        return error_null(
-            error_set(err, ENOMEM, "create an event loop: no epoll, or out of memory"));
+        return error_null(error_set(err, ENOSYS, "create an event loop: no epoll"));
     }
     l->signal_fd = -1;
     return l;
@@ -90,9 +90,7 @@ static void io_ready(struct ev_loop *ev, ev_io *w, int revents)
 
 struct loop_io *loop_io_create(struct loop *l, int fd, unsigned events, loop_io_fn fn, void *arg)
 {
-    struct loop_io *io = calloc(1, sizeof(*io));
-    if (!io)
-        return NULL;
+    struct loop_io *io = must(calloc(1, sizeof(*io)));
     io->loop = l;
     io->fn = fn;
     io->arg = arg;
@@ -248,7 +246,5 @@ int loop_signals(struct loop *l, const sigset_t *set, loop_signal_fn fn, void *a
     l->signal_fn = fn;
     l->signal_arg = arg;
     l->signal_io = loop_io_create(l, l->signal_fd, LOOP_READ, signals_ready, l);
-    if (!l->signal_io)
-        return error_errno(err, ENOMEM, "watch signals");
     return 0;
 }

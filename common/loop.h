@@ -30,7 +30,7 @@ double loop_now(void);
 unsigned long long loop_wallclock_ns(void);
 
 /* Call fn when the descriptor is ready. events: LOOP_READ|LOOP_WRITE; 0: not yet, loop_io_set()
- * says more. NULL: out of memory. */
+ * says more. */
 struct loop_io *loop_io_create(struct loop *l, int fd, unsigned events, loop_io_fn fn, void *arg);
 void loop_io_set(struct loop_io *w, unsigned events);
 unsigned loop_io_events(const struct loop_io *w);

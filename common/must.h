@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* must.h - ends the program when there is no memory
  *
- * For mprun, mpstarter, mppmi and the tools, and their wire/, plan/, rm-adapters/,
- * containment/step/ and containment/job-cgroup/: without memory they could do nothing useful, and
- * when one of them ends, the others clean up. mprund's processes, except its command and the one
- * that reads XML, and the code linked into them return an error instead. */
+ * Without memory no program of mprun's could do anything useful. When one of them ends, the others
+ * clean up; the processes of mprund are started again and find all state in the tree of cgroups.
+ * Only the two that run as root while jobs do, supervisor and mover, and the code linked into them
+ * return an error instead. */
 #pragma once
 
 /* Say that there is no memory, and end the program with EXIT_CODE_MPRUN. */

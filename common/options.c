@@ -271,7 +271,7 @@ int option_word(const char *word, size_t len, const char *const words[], struct 
 
 int option_note(char **list, const char *name, size_t len)
 {
-    must_do(text_append(list, ", ", "'%.*s'", (int)(len < 60 ? len : 60), name));
+    text_append(list, ", ", "'%.*s'", (int)(len < 60 ? len : 60), name);
     return 0;
 }
 
@@ -400,7 +400,7 @@ static int read_value(const struct option_def *defs, struct option_use *u, int a
                          USE_NAME(u), u->value, USE_NAME(u), u->def->argument);
     if (!value_in(defs, word, u, err))
         return -1;
-    u->value = u->joined = must(text_format("%s=%s", u->value, word));
+    u->value = u->joined = text_format("%s=%s", u->value, word);
     ++*at;
     return 0;
 }
@@ -509,7 +509,7 @@ static bool group_done(const struct option_def *defs, const struct option_def *a
 char *options_help(const struct option_def *defs, size_t width)
 {
     struct text_writer text;
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     if (width < HELP_COLUMN + 20)
         width = HELP_COLUMN + 20;
     for (const struct option_def *g = defs; g->names; g++) {
@@ -520,5 +520,5 @@ char *options_help(const struct option_def *defs, size_t width)
             if (is_known(d) && strcmp(d->group, g->group) == 0)
                 print_option(out, d, width);
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }

@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
+#include "common/text.h"
 
 static const char letters[] = ".XXXXXX";
 
@@ -63,21 +65,18 @@ static int make(char *name, mode_t type)
 /* Beside the name that somebody has taken. */
 static char *other_name(const char *path, mode_t type, struct error *err)
 {
-    char oldest[NAME_MAX + 1], *name = NULL;
-    AUTO_FREE char *directory = strdup(path), *made = NULL;
-    char *slash = directory ? strrchr(directory, '/') : NULL;
-    if (slash)
-        *slash = 0;
-    if (!slash || asprintf(&made, "%s%s", path, letters) < 0) {
-        made = NULL;
-        return error_null(error_errno(err, ENOMEM, "find a name in place of '%s'", path));
-    }
+    char oldest[NAME_MAX + 1];
+    AUTO_FREE char *directory = must(strdup(path)), *made = text_format("%s%s", path, letters);
+    char *slash = strrchr(directory, '/');
+    if (!slash)
+        return error_null(error_errno(err, EINVAL, "find a name in place of '%s'", path));
+    *slash = 0;
     if (find_oldest(directory, slash + 1, type, oldest) < 0 ||
         (!oldest[0] && (make(made, type) < 0 ||
-                        find_oldest(directory, slash + 1, type, oldest) < 0 || !oldest[0])) ||
-        asprintf(&name, "%s/%s", directory, oldest) < 0)
+                        find_oldest(directory, slash + 1, type, oldest) < 0 || !oldest[0])))
         return error_null(error_errno(
             err, errno, "find a name in place of '%s', which another user has taken", path));
+    char *name = text_format("%s/%s", directory, oldest);
     if (strcmp(made, name) != 0)
         (void)remove(made); /* another one was there first; or it never was */
     return name;
@@ -86,10 +85,6 @@ static char *other_name(const char *path, mode_t type, struct error *err)
 char *own_name(const char *path, mode_t type, struct error *err)
 {
     struct stat st;
-    char *name;
-    if (lstat(path, &st) == 0 && st.st_uid != geteuid())
-        return other_name(path, type, err);
-    if (!(name = strdup(path)))
-        error_errno(err, ENOMEM, "name '%s'", path);
-    return name;
+    bool is_taken = lstat(path, &st) == 0 && st.st_uid != geteuid();
+    return is_taken ? other_name(path, type, err) : must(strdup(path));
 }

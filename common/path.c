@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
+#include "common/text.h"
 
 enum {
     OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
@@ -69,9 +71,7 @@ static int make_parents(char *path, struct error *err)
 
 int path_ensure_private(const char *path, struct error *err)
 {
-    AUTO_FREE char *copy = strdup(path);
-    if (!copy)
-        return error_errno(err, errno, "make directory '%s'", path);
+    AUTO_FREE char *copy = must(strdup(path));
     size_t len = strlen(copy);
     while (len > 1 && copy[len - 1] == '/')
         copy[--len] = 0;
@@ -261,9 +261,7 @@ int path_remove_tree(const char *path, struct error *err)
     const char *name;
     if (strlen(path) >= sizeof(r.path))
         return error_errno(err, ENAMETOOLONG, "remove '%.100s...'", path);
-    AUTO_FREE char *copy = strdup(path);
-    if (!copy)
-        return error_errno(err, errno, "remove '%s'", path);
+    AUTO_FREE char *copy = must(strdup(path));
     AUTO_CLOSE int parent = open_parent(copy, &name);
     if (parent >= 0 && (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0))
         return error_set(err, EINVAL, "remove '%s': not a name of a file or directory", path);
@@ -295,10 +293,7 @@ char *path_own_directory(struct error *err)
     if (!slash)
         return error_null(error_set(err, ENOENT, "find this program: '%s' is no path", buf));
     slash[slash == buf] = 0;
-    char *directory = strdup(buf);
-    if (!directory)
-        error_errno(err, errno, "find this program");
-    return directory;
+    return must(strdup(buf));
 }
 
 static bool is_executable(const char *path)
@@ -313,15 +308,12 @@ char *path_find_helper(const char *const relative[], const char *fallback, struc
     if (!own)
         return NULL;
     for (size_t i = 0; relative[i]; i++) {
-        char *path;
-        if (asprintf(&path, "%s/%s", own, relative[i]) < 0)
-            return error_null(error_errno(err, ENOMEM, "find '%s'", relative[i]));
+        AUTO_FREE char *path = text_format("%s/%s", own, relative[i]);
         if (is_executable(path))
-            return path;
-        free(path);
+            return take_ptr(path);
     }
     if (fallback && is_executable(fallback))
-        return strdup(fallback);
+        return must(strdup(fallback));
     return error_null(
         error_set(err, ENOENT,
                   "find '%s': it is neither beside '%s' nor at '%s'; is the installation complete?",

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/must.h"
+
 struct child {
     pid_t pid;
     reaper_fn fn;
@@ -21,14 +23,12 @@ struct reaper {
     reaper_fn orphan;
     void *arg;
     struct child *children;
-    size_t n, cap;
+    size_t n;
 };
 
 struct reaper *reaper_create(reaper_fn orphan, void *arg)
 {
-    struct reaper *r = calloc(1, sizeof(*r));
-    if (!r)
-        return NULL;
+    struct reaper *r = must(calloc(1, sizeof(*r)));
     r->orphan = orphan;
     r->arg = arg;
     /* ignored, as we may have been started with, the kernel throws the status of children away */
@@ -43,18 +43,10 @@ void reaper_destroy(struct reaper *r)
     free(r);
 }
 
-int reaper_add(struct reaper *r, pid_t pid, reaper_fn fn, void *arg)
+void reaper_add(struct reaper *r, pid_t pid, reaper_fn fn, void *arg)
 {
-    if (r->n == r->cap) {
-        size_t cap = r->cap ? 2 * r->cap : 16;
-        struct child *grown = reallocarray(r->children, cap, sizeof(*grown));
-        if (!grown)
-            return -1;
-        r->children = grown;
-        r->cap = cap;
-    }
+    r->children = must(reallocarray(r->children, r->n + 1, sizeof(*r->children)));
     r->children[r->n++] = (struct child){pid, fn, arg};
-    return 0;
 }
 
 /* Forget the child: what is to be called for it. */

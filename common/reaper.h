@@ -17,9 +17,8 @@ typedef void (*reaper_fn)(void *arg, pid_t pid, int status, const struct rusage 
 
 struct reaper *reaper_create(reaper_fn orphan, void *arg); /* orphan may be NULL */
 void reaper_destroy(struct reaper *r);
-/* Call fn when the child has ended. To be called in the same turn of the loop as the fork. 0, or
- * -1: out of memory. */
-int reaper_add(struct reaper *r, pid_t pid, reaper_fn fn, void *arg);
+/* Call fn when the child has ended. To be called in the same turn of the loop as the fork. */
+void reaper_add(struct reaper *r, pid_t pid, reaper_fn fn, void *arg);
 void reaper_remove(struct reaper *r, pid_t pid); /* it counts as an orphan then */
 /* Report and reap every child that has ended. */
 void reaper_collect(struct reaper *r);

@@ -27,6 +27,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/sanitizers.h"
+#include "common/text.h"
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
@@ -472,13 +473,11 @@ static bool is_running_program(const struct stat *file)
 /* 0, or the errno that exec would give for a file at dir/name. */
 static int try_file(const char *base, const char *dir, size_t ndir, const char *name, char **ret)
 {
-    AUTO_FREE char *path = NULL;
     struct stat st;
     int relative = ndir == 0 || dir[0] != '/';
     const char *root = relative && base ? base : "";
-    if (asprintf(&path, "%s%s%.*s%s%s", root, *root ? "/" : "", (int)ndir, dir, ndir ? "/" : "",
-                 name) < 0)
-        return ENOMEM;
+    AUTO_FREE char *path =
+        text_format("%s%s%.*s%s%s", root, *root ? "/" : "", (int)ndir, dir, ndir ? "/" : "", name);
     if (stat(path, &st) < 0)
         return errno;
     if (S_ISDIR(st.st_mode))
@@ -488,10 +487,7 @@ static int try_file(const char *base, const char *dir, size_t ndir, const char *
     if (access(path, X_OK) < 0)
         return errno;
     /* what is executed keeps the name as the user's shell would have it */
-    free(path);
-    if (asprintf(&path, "%.*s%s%s", (int)ndir, dir, ndir ? "/" : "", name) < 0)
-        return ENOMEM;
-    *ret = take_ptr(path);
+    *ret = text_format("%.*s%s%s", (int)ndir, dir, ndir ? "/" : "", name);
     return 0;
 }
 

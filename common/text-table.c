@@ -136,11 +136,11 @@ char *text_table_format(const struct text_table *t, const char *indent)
 {
     struct text_writer text;
     AUTO_FREE size_t *widths = must(calloc(t->ncolumns + 1, sizeof(*widths)));
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     for (size_t c = 0; c < t->ncolumns; c++)
         widths[c] = column_width(t, c);
     size_t rows = t->ncolumns ? (t->ncells + t->ncolumns - 1) / t->ncolumns : 0;
     for (size_t row = 0; row < rows; row++)
         print_row(t, out, indent, widths, row);
-    return must(text_end(&text));
+    return text_end(&text);
 }

@@ -6,11 +6,9 @@
 
 #include <stdio.h>
 
-/* NULL: out of memory. */
 char *text_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Append to a list, which is NULL while it is empty. 0, or -1: out of memory, and the list is as it
- * was. */
-int text_append(char **list, const char *separator, const char *fmt, ...)
+/* Append to a list, which is NULL while it is empty. */
+void text_append(char **list, const char *separator, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 struct text_writer { /* private to text.c */
@@ -19,7 +17,7 @@ struct text_writer { /* private to text.c */
     FILE *out;
 };
 
-/* Begin to write a text. Returns where to; NULL: out of memory. */
+/* Begin to write a text. Returns where to. */
 FILE *text_begin(struct text_writer *w);
-/* The whole text; NULL: out of memory, also if that was so at the beginning. */
+/* The whole text. */
 char *text_end(struct text_writer *w);

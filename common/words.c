@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
+
 /* Copy the word at *at to `to` without its quotes; *at is behind it then. -1: a quote is open. */
 static int copy_word(const char **at, char *to)
 {
@@ -28,15 +30,10 @@ static int copy_word(const char **at, char *to)
 
 static int add_word(char ***words, size_t n, const char **at, struct error *err)
 {
-    char **grown = reallocarray(*words, n + 2, sizeof(*grown));
-    if (!grown)
-        return error_errno(err, ENOMEM, "split a command into words");
-    *words = grown;
-    grown[n + 1] = NULL;
-    grown[n] = malloc(strlen(*at) + 1);
-    if (!grown[n])
-        return error_errno(err, ENOMEM, "split a command into words");
-    if (copy_word(at, grown[n]) < 0)
+    *words = must(reallocarray(*words, n + 2, sizeof(**words)));
+    (*words)[n] = must(malloc(strlen(*at) + 1));
+    (*words)[n + 1] = NULL;
+    if (copy_word(at, (*words)[n]) < 0)
         return error_set(err, EINVAL, "a quote is open at the end");
     return 0;
 }
@@ -78,10 +75,8 @@ char *word_quote(const char *word)
     while (is_plain(word, plain))
         plain++;
     if (*word && !word[plain])
-        return strdup(word);
-    char *quoted = malloc(4 * strlen(word) + 3), *to = quoted;
-    if (!quoted)
-        return NULL;
+        return must(strdup(word));
+    char *quoted = must(malloc(4 * strlen(word) + 3)), *to = quoted;
     *to++ = '\'';
     for (; *word; word++) {
         if (*word == '\'' || *word == '!') {

@@ -16,7 +16,7 @@ char **words_split(const char *text, struct error *err);
 void words_free(char **words);
 
 /* The word quoted so that sh and csh take it as it is; unquoted where nothing in it is special. The
- * caller frees it. NULL: out of memory. */
+ * caller frees it. */
 char *word_quote(const char *word);
 
 /* Foreign text for a message: its first 60 bytes, escaped by text_escape(). Returns buf. */

@@ -13,7 +13,6 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "wire/link/link.h"
 #include "wire/transport/address.h"
 
@@ -83,7 +82,7 @@ int control_socket_open(struct control_socket *c, struct loop *loop, const char 
     c->fd = address_listen_unix(path, address, err);
     if (c->fd < 0)
         return -1;
-    c->io = must(loop_io_create(loop, c->fd, LOOP_READ, acceptable, c));
+    c->io = loop_io_create(loop, c->fd, LOOP_READ, acceptable, c);
     return 0;
 }
 

@@ -26,7 +26,6 @@
 
 #include "common/fdio.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "launcher/tunables.h"
@@ -68,7 +67,7 @@ static int begin_witness(struct job_suspension *s)
     s->witness = pid;
     if (s->suspended)
         kill(pid, SIGSTOP); /* as the one before it was */
-    must_do(reaper_add(s->reaper, pid, witness_ended, s));
+    reaper_add(s->reaper, pid, witness_ended, s);
     return 0;
 }
 

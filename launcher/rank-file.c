@@ -193,12 +193,12 @@ char *rank_file_hosts(const struct rank_file *f, struct error *err)
 {
     AUTO(hostlist_free) struct hostlist l = {.stated = 0};
     struct text_writer text;
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     int rc = list_hosts(f, NULL, &l, err);
     for (size_t i = 0; i < l.allocation.nhosts; i++)
         fprintf(out, "%s%s:%u", i ? "," : "", l.allocation.hosts[i].name,
                 l.allocation.hosts[i].slots.value);
-    AUTO_FREE char *list = must(text_end(&text));
+    AUTO_FREE char *list = text_end(&text);
     return rc < 0 ? NULL : take_ptr(list);
 }
 
@@ -215,8 +215,8 @@ int rank_file_place(const struct rank_file *f, const struct allocation *a, uint3
 char *rank_file_cores(const struct rank_file *f, const struct rank_set *ranks)
 {
     struct text_writer text;
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     for (uint32_t i = 0; i < rank_set_count(ranks); i++)
         fprintf(out, "%s%s", i ? " " : "", f->ranks[rank_set_at(ranks, i).rank].cores);
-    return must(text_end(&text));
+    return text_end(&text);
 }

@@ -6,7 +6,6 @@
 #include <sys/prctl.h>
 
 #include "common/cleanup.h"
-#include "common/must.h"
 #include "launcher/mpir.h"
 
 static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
@@ -21,7 +20,7 @@ int run_create_loop(struct run *r, struct error *err)
     r->loop = loop_create(err);
     if (!r->loop)
         return -1;
-    r->reaper = must(reaper_create(orphan_reaped, r));
+    r->reaper = reaper_create(orphan_reaped, r);
     loop_defer_init(&r->turn, r->loop, step_turn, r);
     verdict_init(&r->verdict, &r->turn);
     return 0;

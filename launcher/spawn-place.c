@@ -82,7 +82,7 @@ static int take_hostfile(struct wish *w, const char *key, const char *value, str
 {
     bool is_absolute = value[0] == '/';
     AUTO_FREE char *path =
-        must(text_format("%s%s%s", is_absolute ? "" : w->directory, is_absolute ? "" : "/", value));
+        text_format("%s%s%s", is_absolute ? "" : w->directory, is_absolute ? "" : "/", value);
     w->has_names = true;
     return hostfile_read(path, &w->named, err) < 0 ? error_context(err, "info key '%s'", key) : 0;
 }

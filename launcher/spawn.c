@@ -119,7 +119,7 @@ static void search_path(struct app *app, const char *directories)
     for (; app->envp[n]; n++)
         if (has_name(app->envp[n], "PATH"))
             old = app->envp[n] + strlen("PATH=");
-    char *entry = must(text_format("PATH=%s%s%s", directories, *old ? ":" : "", old));
+    char *entry = text_format("PATH=%s%s%s", directories, *old ? ":" : "", old);
     app->envp = must(reallocarray(app->envp, n + 2, sizeof(*app->envp)));
     app->envp[set_variable(app->envp, n, entry)] = NULL;
 }
@@ -128,7 +128,7 @@ static char *make_directory(const struct app *parent, const char *wanted)
 {
     if (wanted[0] == '/' || !wanted[0])
         return must(strdup(wanted[0] ? wanted : parent->directory));
-    return must(text_format("%s/%s", parent->directory, wanted));
+    return text_format("%s/%s", parent->directory, wanted);
 }
 
 static int make_app(const struct app *parent, const Mprun__Spawn__App *m, uint32_t world,

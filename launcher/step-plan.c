@@ -442,8 +442,7 @@ static int place_programs(struct step_plan *p, struct error *err)
             return -1;
         first += p->cmd->apps[i].nranks;
     }
-    if (rank_map_create(&all->map, 0, first, err) < 0)
-        return -1;
+    rank_map_create(&all->map, 0, first);
     for (uint32_t i = 0; i < p->nhosts; i++) {
         const struct alloc_host *h = &p->alloc.hosts[i];
         if (h->max_slots && rank_set_count(&all->hosts[i]) > h->max_slots)
@@ -502,7 +501,7 @@ static int copy_app(const struct cmdline_app *from, uint32_t first, uint32_t cou
     to->envp = cmdline_app_environ(from, environ);
     to->given_env = cmdline_app_given(from);
     if (from->wdir && from->wdir[0] != '/')
-        to->directory = must(text_format("%s/%s", here, from->wdir));
+        to->directory = text_format("%s/%s", here, from->wdir);
     else
         to->directory = from->wdir ? must(strdup(from->wdir)) : take_ptr(here);
     must_do(rank_set_add_block(&to->ranks, 0, first, count));

@@ -34,7 +34,7 @@ static void take_hosts(struct world *world, const struct rank_set *hosts, size_t
 {
     world->ranks = must(calloc(nhosts + 1, sizeof(*world->ranks)));
     world->left = must(calloc(nhosts + 1, sizeof(*world->left)));
-    must_do(rank_map_create(&world->map, world->number, world->nranks, NULL));
+    rank_map_create(&world->map, world->number, world->nranks);
     for (uint32_t i = 0; i < nhosts; i++) {
         must_do(rank_set_add_all(&world->ranks[i], &hosts[i]));
         must_do(rank_map_put(&world->map, &hosts[i], i, NULL));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
 #include "common/text.h"
 
 void rank_set_free(struct rank_set *s)
@@ -46,10 +47,7 @@ int rank_set_add_cycle(struct rank_set *s, struct rank_cycle c)
     }
     if ((s->ncycles & (s->ncycles - 1)) == 0) { /* room for as many is used up */
         size_t room = s->ncycles ? 2 * s->ncycles : 1;
-        struct rank_cycle *grown = reallocarray(s->cycles, room, sizeof(*grown));
-        if (!grown)
-            return -1;
-        s->cycles = grown;
+        s->cycles = must(reallocarray(s->cycles, room, sizeof(*s->cycles)));
     }
     c.before = rank_set_count(s);
     s->cycles[s->ncycles++] = c;
@@ -183,8 +181,6 @@ char *rank_set_format(const struct rank_set *s)
 {
     struct text_writer text;
     FILE *f = text_begin(&text);
-    if (!f)
-        return NULL;
     fputs(s->ncycles == 0 ? "no ranks" : rank_set_count(s) == 1 ? "rank " : "ranks ", f);
     for (size_t i = 0; i < s->ncycles; i++) {
         fputs(i ? ", " : "", f);
@@ -197,13 +193,10 @@ char *rank_set_format(const struct rank_set *s)
 
 #define NOWHERE UINT32_MAX
 
-int rank_map_create(struct rank_map *m, uint32_t world, uint32_t nranks, struct error *err)
+void rank_map_create(struct rank_map *m, uint32_t world, uint32_t nranks)
 {
-    *m = (struct rank_map){world, nranks, malloc((nranks + (size_t)1) * sizeof(*m->host))};
-    if (!m->host)
-        return error_errno(err, ENOMEM, "map %u ranks to hosts", nranks);
+    *m = (struct rank_map){world, nranks, must(malloc((nranks + (size_t)1) * sizeof(*m->host)))};
     memset(m->host, 0xff, nranks * sizeof(*m->host)); /* NOWHERE */
-    return 0;
 }
 
 void rank_map_free(struct rank_map *m)

@@ -29,8 +29,8 @@ struct rank_set {
 
 void rank_set_free(struct rank_set *s);
 
-/* Add at the end. -1 with errno: EINVAL when not all are behind the last rank of the set, or when
- * their numbers do not fit; ENOMEM. Nothing is changed then. */
+/* Add at the end. -1: not all are behind the last rank of the set, or their numbers do not fit.
+ * Nothing is changed then. */
 int rank_set_add(struct rank_set *s, struct rank_name r); /* makes cycles of what is regular */
 int rank_set_add_block(struct rank_set *s, uint32_t world, uint32_t first, uint32_t count);
 int rank_set_add_cycle(struct rank_set *s, struct rank_cycle c);
@@ -47,7 +47,7 @@ bool rank_set_meets(const struct rank_set *a, const struct rank_set *b); /* a ra
 int64_t rank_set_distance(const struct rank_set *a, const struct rank_set *b);
 
 /* "rank 7", "ranks 0 to 3", "ranks 1, 4 to 10 in steps of 2, 12", "no ranks". The caller frees it.
- * NULL: no memory. */
+ */
 char *rank_set_format(const struct rank_set *s);
 
 struct rank_map {
@@ -55,8 +55,8 @@ struct rank_map {
     uint32_t *host; /* by rank */
 };
 
-/* No rank has a host yet. -1: no memory. */
-int rank_map_create(struct rank_map *m, uint32_t world, uint32_t nranks, struct error *err);
+/* No rank has a host yet. */
+void rank_map_create(struct rank_map *m, uint32_t world, uint32_t nranks);
 void rank_map_free(struct rank_map *m);
 /* These ranks are on that host. -1: one is no rank of the world, or has another host already. */
 int rank_map_put(struct rank_map *m, const struct rank_set *s, uint32_t host, struct error *err);

@@ -374,11 +374,11 @@ static void number_by_pool(const struct table *b, struct place *places, uint32_t
 static void add_core(const struct table *b, const struct plan_core *core, struct idset *to)
 {
     enum level level = b->how->to;
-    must_do(idset_unite(to, &core->threads));
+    idset_unite(to, &core->threads);
     for (size_t i = 0; level > LEVEL_CORE && i < b->t->ncores; i++) {
         const struct plan_core *other = &b->t->cores[i];
         if (other->at[level] == core->at[level] && other->kind == core->kind)
-            must_do(idset_unite(to, &other->threads));
+            idset_unite(to, &other->threads);
     }
 }
 
@@ -405,7 +405,7 @@ static void bind_to_seats(struct plan_binding *b, const struct table *s, const s
         for (size_t k = 0; k < (has_part ? s->how->cores : s->each); k++)
             add_core(s, cores[(first + k) % s->each], &b->ranks[i]);
         for (size_t k = 0; k < s->each; k++)
-            must_do(idset_unite(&b->seats, &cores[k]->threads));
+            idset_unite(&b->seats, &cores[k]->threads);
     }
     b->bound = 1;
 }
@@ -442,7 +442,7 @@ static int find_nodes(const struct plan_topology *t, const char *text, struct id
     for (size_t i = 0; rc == 0 && i < t->ncores; i++) {
         int node = t->cores[i].at[LEVEL_NUMA];
         if (node >= 0 && idset_has(&nodes, (unsigned)node))
-            must_do(idset_unite(ret, &t->cores[i].threads));
+            idset_unite(ret, &t->cores[i].threads);
     }
     if (rc == 0 && idset_count(ret) == 0)
         rc = error_set(err, EINVAL,
@@ -468,7 +468,7 @@ static int read_set(const struct plan_topology *t, const char *list, size_t i, s
     if (idset_parse(text, ret, err) < 0)
         return -1;
     for (size_t c = 0; c < t->ncores; c++)
-        must_do(idset_unite(&usable, &t->cores[c].threads));
+        idset_unite(&usable, &t->cores[c].threads);
     idset_intersect(ret, &usable);
     if (idset_count(ret) > 0)
         return 0;
@@ -528,14 +528,14 @@ static void add_units(struct plan_topology *to, const struct plan_core *core, bo
                       const struct idset *only)
 {
     AUTO(idset_free) struct idset usable = {0};
-    must_do(idset_copy(&usable, &core->threads));
+    idset_copy(&usable, &core->threads);
     if (only)
         idset_intersect(&usable, only);
     if (!threads && (!only || idset_count(&usable) > 0))
-        must_do(idset_copy(&add_core_to(to, core)->threads, &usable));
+        idset_copy(&add_core_to(to, core)->threads, &usable);
     for (int t = idset_next(&usable, 0); threads && t >= 0;
          t = idset_next(&usable, (unsigned)t + 1))
-        must_do(idset_add(&add_core_to(to, core)->threads, (unsigned)t));
+        idset_add(&add_core_to(to, core)->threads, (unsigned)t);
 }
 
 /* A copy of the topology with hardware threads for cores, where ranks are bound to those, and with
@@ -652,7 +652,7 @@ static void copy_without(const struct plan_topology *t, const struct idset *take
         struct plan_core *core = &ret->cores[ret->ncores++];
         *core = t->cores[i];
         core->threads = (struct idset){0};
-        must_do(idset_copy(&core->threads, &t->cores[i].threads));
+        idset_copy(&core->threads, &t->cores[i].threads);
         idset_subtract(&core->threads, taken);
         if (idset_count(&core->threads) == 0) {
             idset_free(&core->threads);
@@ -674,7 +674,7 @@ static int bind_program(const struct plan_topology *t, const struct binding_requ
     int rc = plan_binding(&rest, how, n, busy, &b, err);
     if (rc < 0)
         return -1;
-    must_do(idset_unite(&all->seats, &b.seats));
+    idset_unite(&all->seats, &b.seats);
     memcpy(all->ranks + at, b.ranks, n * sizeof(*b.ranks));
     b.nranks = 0; /* they are all's now */
     all->bound |= b.bound;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plan/gpus.h"
 
-#include "common/must.h"
-
 uint32_t plan_gpu_part(const struct plan_gpu_wish *w)
 {
     return w->gpus ? PLAN_GPU_WHOLE : PLAN_GPU_WHOLE / w->sharers;
@@ -55,7 +53,7 @@ bool plan_gpus_deal(struct plan_gpu *gpu, size_t n, const struct plan_gpu_wish *
                 too_few |= i == n && any_place;
                 if (i == n)
                     break;
-                must_do(idset_add(&ret[r], (unsigned)i));
+                idset_add(&ret[r], (unsigned)i);
                 gpu[i].used += plan_gpu_part(&wish[r]);
             }
     return too_few;

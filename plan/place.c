@@ -240,8 +240,7 @@ static int place_ranks(struct plan *p, const struct allocation *a, const struct 
         deal_rest(counts, a, o, fill_slots(counts, a, o, nranks));
         number_ranks(p, counts, o, nranks);
     }
-    if (rank_map_create(&p->map, o->world, (uint32_t)nranks, err) < 0)
-        return -1;
+    rank_map_create(&p->map, o->world, (uint32_t)nranks);
     for (uint32_t i = 0; i < p->nhosts; i++) {
         p->oversubscribed |=
             (uint64_t)count_sets(counts[i], o) * cores_each(o) > a->hosts[i].slots.value;

@@ -31,7 +31,7 @@ static unsigned first_thread(const struct plan_core *core)
 static bool read_cores(int system, const struct idset *usable, struct plan_topology *t)
 {
     AUTO(idset_free) struct idset left = {0};
-    must_do(idset_copy(&left, usable));
+    idset_copy(&left, usable);
     t->cores = must(calloc(idset_count(usable) + 1, sizeof(*t->cores)));
     for (int i = idset_next(&left, 0); i >= 0; i = idset_next(&left, (unsigned)i + 1)) {
         struct plan_core *core = &t->cores[t->ncores];
@@ -63,7 +63,7 @@ static bool is_together(const struct plan_topology *t, const struct idset *part)
 /* Each part is read once. */
 static bool are_together(int system, const struct plan_topology *t, const char *list)
 {
-    struct idset part = {0}, seen = {0};
+    AUTO(idset_free) struct idset part = {0}, seen = {0};
     bool are = true;
     for (size_t i = 0; are && i < t->ncores; i++) {
         unsigned thread = first_thread(&t->cores[i]);
@@ -72,17 +72,15 @@ static bool are_together(int system, const struct plan_topology *t, const char *
         if (read_list_of(system, thread, list, &part) < 0)
             break; /* there are no such parts */
         are = is_together(t, &part);
-        must_do(idset_unite(&seen, &part));
+        idset_unite(&seen, &part);
     }
-    idset_free(&part);
-    idset_free(&seen);
     return are;
 }
 
 static bool nodes_are_together(int system, const struct plan_topology *t)
 {
     char path[64];
-    struct idset nodes = {0}, node = {0};
+    AUTO(idset_free) struct idset nodes = {0}, node = {0};
     bool are = true;
     read_list(system, "node/online", &nodes);
     for (int i = idset_next(&nodes, 0); are && i >= 0; i = idset_next(&nodes, (unsigned)i + 1)) {
@@ -90,8 +88,6 @@ static bool nodes_are_together(int system, const struct plan_topology *t)
         read_list(system, path, &node);
         are = is_together(t, &node);
     }
-    idset_free(&nodes);
-    idset_free(&node);
     return are;
 }
 

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/must.h"
-
 enum { NUMBER_MAX = 99999 };
 
 struct range {
@@ -127,7 +125,7 @@ int slot_list_find(const struct plan_topology *t, const char *text, size_t len, 
             if (!has_core(&r.item, &t->cores[i]))
                 continue;
             n++;
-            must_do(idset_unite(ret, &t->cores[i].threads));
+            idset_unite(ret, &t->cores[i].threads);
         }
         if (!is_enough(&r.item, n))
             return error_set(

@@ -30,7 +30,7 @@ struct topology {
 static void add_bitmap(struct idset *to, hwloc_const_bitmap_t from)
 {
     for (int i = hwloc_bitmap_first(from); i >= 0; i = hwloc_bitmap_next(from, i))
-        must_do(idset_add(to, (unsigned)i));
+        idset_add(to, (unsigned)i);
 }
 
 /* hwloc looks for its plugins while it makes a topology, and can be told where only by this
@@ -296,9 +296,9 @@ static void describe_package(FILE *f, const struct topology *t, int package,
         hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(t->hw, (unsigned)id);
         hwloc_obj_t core = pu ? hwloc_get_ancestor_obj_by_type(t->hw, HWLOC_OBJ_CORE, pu) : NULL;
         if (core && package_of(t, core) == (unsigned)package)
-            must_do(idset_add(&cores, index_in_package(t, core)));
+            idset_add(&cores, index_in_package(t, core));
     }
-    AUTO_FREE char *text = must(idset_format(&cores));
+    AUTO_FREE char *text = idset_format(&cores);
     size_t count = idset_count(&cores);
     if (count > 0)
         fprintf(f, "package %d core%s %s, ", package, plural(count), text);
@@ -307,8 +307,8 @@ static void describe_package(FILE *f, const struct topology *t, int package,
 char *topology_describe(const struct topology *t, const struct idset *threads)
 {
     struct text_writer writer;
-    AUTO_FREE char *list = must(idset_format(threads));
-    FILE *f = must(text_begin(&writer));
+    AUTO_FREE char *list = idset_format(threads);
+    FILE *f = text_begin(&writer);
     int packages = hwloc_get_nbobjs_by_type(t->hw, HWLOC_OBJ_PACKAGE);
     for (int p = 0; p < (packages > 0 ? packages : 1); p++)
         describe_package(f, t, p, threads);
@@ -316,7 +316,7 @@ char *topology_describe(const struct topology *t, const struct idset *threads)
         fputs("no hardware thread", f);
     else
         fprintf(f, "hardware thread%s %s", plural(idset_count(threads)), list);
-    return must(text_end(&writer));
+    return text_end(&writer);
 }
 
 /* ---- pictures -------------------------------------------------------------------------------- */
@@ -335,7 +335,7 @@ static void draw_core(FILE *f, const struct topology *t, hwloc_obj_t core,
 char *topology_picture(const struct topology *t, const struct idset *threads)
 {
     struct text_writer text;
-    FILE *f = must(text_begin(&text));
+    FILE *f = text_begin(&text);
     hwloc_obj_type_t type = core_type(t);
     int n = hwloc_get_nbobjs_by_type(t->hw, type);
     for (int i = 0; i < n; i++) {
@@ -346,7 +346,7 @@ char *topology_picture(const struct topology *t, const struct idset *threads)
         draw_core(f, t, core, threads);
         fputs(!next ? "]" : package_of(t, next) != package_of(t, core) ? "][" : "/", f);
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 /* Do both lie in the same parts of these levels? */
@@ -379,7 +379,7 @@ void topology_print(const struct topology *t, const char *indent, FILE *to)
     for (size_t i = 0; i < cores.ncores; i++)
         has_kinds |= cores.cores[i].kind > 0;
     for (size_t i = 0; i < cores.ncores; i++) {
-        AUTO_FREE char *threads = must(idset_format(&cores.cores[i].threads));
+        AUTO_FREE char *threads = idset_format(&cores.cores[i].threads);
         if (i == 0 || !is_beside(&cores.cores[i], &cores.cores[i - 1])) {
             fprintf(to, "%s%s", i ? "\n" : "", indent);
             print_place(&cores.cores[i], has_kinds, to);

@@ -64,9 +64,9 @@ static int take_placements(struct world *w, const Mprun__PmiWorld *m, struct err
     struct rank_map checked = {0};
     size_t n = 0;
     int rc = -1;
-    if (rank_map_create(&checked, w->number, w->nranks, err) == 0 &&
-        rank_map_create(&w->map, w->number, w->nranks, err) == 0 &&
-        placements_unpack(m->hosts, m->n_hosts, &checked, &hosts, &n, err) == 0) {
+    rank_map_create(&checked, w->number, w->nranks);
+    rank_map_create(&w->map, w->number, w->nranks);
+    if (placements_unpack(m->hosts, m->n_hosts, &checked, &hosts, &n, err) == 0) {
         w->nhosts = (uint32_t)n;
         rc = w->own_host < w->nhosts || world_is_other(w)
                  ? make_nodes(w, hosts, err)
@@ -210,13 +210,13 @@ const struct world_app *world_app_of(const struct world *w, uint32_t rank)
 int world_add_host(const struct world *w, uint32_t rank, struct idset *hosts)
 {
     int64_t node = world_node_of(w, rank);
-    return node < 0 ? -1 : idset_add(hosts, w->nodes[node].host);
+    return node < 0 ? -1 : idset_add_range(hosts, w->nodes[node].host, w->nodes[node].host);
 }
 
 int world_add_all_hosts(const struct world *w, struct idset *hosts)
 {
     for (size_t i = 0; i < w->nnodes; i++)
-        if (idset_add(hosts, w->nodes[i].host) < 0)
+        if (idset_add_range(hosts, w->nodes[i].host, w->nodes[i].host) < 0)
             return -1;
     return 0;
 }

@@ -6,7 +6,6 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/fault.h"
-#include "common/must.h"
 #include "common/proc.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
@@ -29,7 +28,7 @@ static void send_hello(struct host *h)
     Mprun__Hello m = MPRUN__HELLO__INIT;
     struct sysinfo si;
     char session[80];
-    AUTO_FREE char *threads = must(idset_format(&h->allowed));
+    AUTO_FREE char *threads = idset_format(&h->allowed);
     m.version = PACKAGE_VERSION;
     m.hostname = bytes_of(h->with.hostname);
     m.worker_pid = (uint64_t)getpid();
@@ -166,7 +165,7 @@ static void send_ready(struct host *h)
     m.host_limits = &host_limits.message;
     m.bind_reason = (char *)(uintptr_t)h->binding.plan.reason;
     m.cores = cpus_count_cores(rank_binding_usable(&h->binding));
-    AUTO_FREE char *threads = must(idset_format(rank_binding_usable(&h->binding)));
+    AUTO_FREE char *threads = idset_format(rank_binding_usable(&h->binding));
     AUTO_FREE char *nodes = rank_binding_memory_nodes(&h->binding);
     m.threads = threads;
     if (nodes)

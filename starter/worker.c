@@ -13,7 +13,6 @@
 #include "common/cpus.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "common/reaper.h"
 #include "common/words.h"
 #include "containment/step/tree.h"
@@ -115,7 +114,7 @@ static int make_parts(struct host *h, struct preamble *start, struct error *err)
     h->containment.loop = s->loop;
     h->errands.services = h->traces.with = h->daemon.with = h->idle.with = h->limits.with = s;
     spawned_worlds_init(&h->spawned, s);
-    h->keeper_watch = must(loop_io_create(s->loop, s->keeper_fd, LOOP_READ, keeper_readable, h));
+    h->keeper_watch = loop_io_create(s->loop, s->keeper_fd, LOOP_READ, keeper_readable, h);
     return cpus_allowed(&h->allowed, err);
 }
 

@@ -7,7 +7,6 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "common/tty.h"
@@ -29,7 +28,7 @@ int tool_parse(const struct tool *t, int argc, char **argv, void *request, struc
 char *tool_help(const struct tool *t, size_t width)
 {
     AUTO_FREE char *options = options_help(t->options, width);
-    return must(text_format("%s\n%s\n%s", t->usage, options, t->exit_codes));
+    return text_format("%s\n%s\n%s", t->usage, options, t->exit_codes);
 }
 
 static int tell(const struct tool *t, bool help)

@@ -35,17 +35,12 @@ int at_read_memory_nodes(struct cgroup_at d, struct idset *ret)
  * the parent has). So this reads back what holds. */
 int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err)
 {
-    struct idset held = {0};
+    AUTO(idset_free) struct idset held = {0};
     AUTO_FREE char *text = idset_format(cpus);
-    if (!text || at_write(d, "cpuset.cpus", text) < 0 || at_read_cpus(d, &held) < 0) {
-        idset_free(&held);
-        return error_errno(err, text ? errno : ENOMEM, "give it hardware threads %s",
-                           text ? text : "");
-    }
+    if (at_write(d, "cpuset.cpus", text) < 0 || at_read_cpus(d, &held) < 0)
+        return error_errno(err, errno, "give it hardware threads %s", text);
+    if (idset_equal(cpus, &held))
+        return 0;
     AUTO_FREE char *has = idset_format(&held);
-    int same = idset_equal(cpus, &held);
-    idset_free(&held);
-    return same ? 0
-                : error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", text,
-                            has ? has : "others");
+    return error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", text, has);
 }

@@ -15,6 +15,8 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
+#include "common/text.h"
 
 enum { TABLE_MAX = 8 << 20 };
 
@@ -73,45 +75,32 @@ static int split_line(char *line, struct mount_line *ret)
     return ret->type && source && ret->super ? 0 : -1;
 }
 
-static int mounts_append(struct cgroup_mounts *mounts, const struct mount_line *line, int version)
+static void mounts_append(struct cgroup_mounts *mounts, const struct mount_line *line, int version)
 {
-    struct cgroup_mount *m = realloc(mounts->m, (mounts->n + 1) * sizeof(*m));
-    if (!m)
-        return -1;
-    mounts->m = m;
-    m += mounts->n;
+    mounts->m = must(reallocarray(mounts->m, mounts->n + 1, sizeof(*mounts->m)));
+    struct cgroup_mount *m = &mounts->m[mounts->n++];
     m->version = version;
     m->read_only = cgroup_list_has(line->options, "ro") || cgroup_list_has(line->super, "ro");
     m->controllers = version == 1 ? v1_controllers_in(line->super) : 0;
-    m->root = strdup(line->root);
-    m->point = strdup(line->point);
-    mounts->n++; /* half-filled entries can be freed, too */
-    if (!m->root || !m->point)
-        return -1;
+    m->root = must(strdup(line->root));
+    m->point = must(strdup(line->point));
     unescape(m->root);
     unescape(m->point);
-    return 0;
 }
 
-int cgroup_mounts_parse(const char *text, struct cgroup_mounts *ret)
+void cgroup_mounts_parse(const char *text, struct cgroup_mounts *ret)
 {
-    struct cgroup_mounts found = {0};
-    AUTO_FREE char *copy = strdup(text);
-    if (!copy)
-        return -1;
+    AUTO_FREE char *copy = must(strdup(text));
     char *save = NULL;
+    *ret = (struct cgroup_mounts){0};
     for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         struct mount_line f;
         if (!strstr(line, " - cgroup") || split_line(line, &f) < 0)
             continue;
         int version = !strcmp(f.type, "cgroup2") ? 2 : !strcmp(f.type, "cgroup") ? 1 : 0;
-        if (version && mounts_append(&found, &f, version) < 0) {
-            cgroup_mounts_free(&found);
-            return -1;
-        }
+        if (version)
+            mounts_append(ret, &f, version);
     }
-    *ret = found;
-    return 0;
 }
 
 void cgroup_mounts_free(struct cgroup_mounts *mounts)
@@ -128,37 +117,29 @@ void cgroup_mounts_free(struct cgroup_mounts *mounts)
 
 /* "0::/a/b" is the cgroup2 hierarchy, "4:cpu,cpuacct:/a" one of v1, "1:name=systemd:/" no concern
  */
-static int membership_line(char *line, struct cgroup_membership *m)
+static void membership_line(char *line, struct cgroup_membership *m)
 {
     char *names = strchr(line, ':');
     char *path = names ? strchr(names + 1, ':') : NULL;
     if (!path || path[1] != '/')
-        return 0;
+        return;
     *names++ = 0;
     *path++ = 0;
-    if (!strcmp(line, "0") && *names == 0)
-        return m->v2 || (m->v2 = strdup(path)) ? 0 : -1;
+    if (!strcmp(line, "0") && *names == 0 && !m->v2)
+        m->v2 = must(strdup(path));
     unsigned found = v1_controllers_in(names);
     for (size_t c = 0; c < CGROUP_CONTROLLER_COUNT; c++)
-        if ((found & CGROUP_BIT(c)) && !m->v1[c] && !(m->v1[c] = strdup(path)))
-            return -1;
-    return 0;
+        if ((found & CGROUP_BIT(c)) && !m->v1[c])
+            m->v1[c] = must(strdup(path));
 }
 
-int cgroup_membership_parse(const char *text, struct cgroup_membership *ret)
+void cgroup_membership_parse(const char *text, struct cgroup_membership *ret)
 {
-    struct cgroup_membership m = {0};
-    AUTO_FREE char *copy = strdup(text);
-    if (!copy)
-        return -1;
+    AUTO_FREE char *copy = must(strdup(text));
     char *save = NULL;
+    *ret = (struct cgroup_membership){0};
     for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        if (membership_line(line, &m) < 0) {
-            cgroup_membership_free(&m);
-            return -1;
-        }
-    *ret = m;
-    return 0;
+        membership_line(line, ret);
 }
 
 void cgroup_membership_free(struct cgroup_membership *m)
@@ -223,15 +204,10 @@ char *cgroup_directory(const struct cgroup_mounts *mounts, int version, enum cgr
             error_set(err, ENOENT, "%s is not mounted", what);
         return NULL;
     }
-    char *dir = NULL;
     const char *point = strcmp(m->point, "/") ? m->point : "";
-    if (asprintf(&dir, "%s%s", point, path_below(cgroup, m->root)) < 0) {
-        error_errno(err, ENOMEM, "name the directory of cgroup '%s'", cgroup);
-        return NULL;
-    }
     if (ret_root)
         *ret_root = strlen(point);
-    return dir;
+    return text_format("%s%s", point, path_below(cgroup, m->root));
 }
 
 static const char *kept_to = "";
@@ -261,8 +237,7 @@ int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
     AUTO_FREE char *text = file_slurp_at(AT_FDCWD, "/proc/self/mountinfo", TABLE_MAX, NULL);
     if (!text)
         return error_errno(err, errno, "read '/proc/self/mountinfo'");
-    if (cgroup_mounts_parse(text, ret) < 0)
-        return error_errno(err, ENOMEM, "read '/proc/self/mountinfo'");
+    cgroup_mounts_parse(text, ret);
     forget_others(ret);
     return 0;
 }
@@ -281,7 +256,6 @@ int cgroup_membership_read(pid_t pid, struct cgroup_membership *ret, struct erro
     AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, TABLE_MAX, NULL);
     if (!text)
         return error_errno(err, errno, "read '%s'", path);
-    if (cgroup_membership_parse(text, ret) < 0)
-        return error_errno(err, ENOMEM, "read '%s'", path);
+    cgroup_membership_parse(text, ret);
     return 0;
 }

@@ -41,9 +41,9 @@ int cgroup_membership_read(pid_t pid, struct cgroup_membership *ret, struct erro
 void cgroup_mounts_free(struct cgroup_mounts *mounts);
 void cgroup_membership_free(struct cgroup_membership *m);
 
-/* Parse the text of /proc/PID/mountinfo and /proc/PID/cgroup. -1: out of memory. */
-int cgroup_mounts_parse(const char *text, struct cgroup_mounts *ret);
-int cgroup_membership_parse(const char *text, struct cgroup_membership *ret);
+/* Parse the text of /proc/PID/mountinfo and /proc/PID/cgroup. */
+void cgroup_mounts_parse(const char *text, struct cgroup_mounts *ret);
+void cgroup_membership_parse(const char *text, struct cgroup_membership *ret);
 
 /* Returns the directory in which a cgroup can be seen; the caller frees it. c: for version 1 only.
  * *ret_root (ret_root may be NULL): the length of the mount point in that path. NULL with err: the

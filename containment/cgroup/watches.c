@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 
 struct watch {
     int id;
@@ -21,7 +22,7 @@ struct watches {
     int fd;
     struct loop_io *io;
     struct watch *w;
-    size_t n, cap;
+    size_t n;
     bool busy, destroyed; /* a callback may destroy it while others wait to be called */
 };
 
@@ -54,16 +55,13 @@ static void watches_ready(void *arg, int fd, unsigned events)
 
 struct watches *watches_create(struct loop *l)
 {
-    struct watches *w = calloc(1, sizeof(*w));
-    if (!w)
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0)
         return NULL;
-    w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    if (w->fd >= 0)
-        w->io = loop_io_create(l, w->fd, LOOP_READ, watches_ready, w);
-    if (w->io)
-        return w;
-    watches_destroy(w);
-    return NULL;
+    struct watches *w = must(calloc(1, sizeof(*w)));
+    w->fd = fd;
+    w->io = loop_io_create(l, fd, LOOP_READ, watches_ready, w);
+    return w;
 }
 
 void watches_destroy(struct watches *w)
@@ -81,17 +79,10 @@ void watches_destroy(struct watches *w)
 
 int watches_add(struct watches *w, const char *path, watch_fn fn, void *arg)
 {
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 16;
-        struct watch *grown = realloc(w->w, cap * sizeof(*grown));
-        if (!grown)
-            return -1;
-        w->w = grown;
-        w->cap = cap;
-    }
     int id = inotify_add_watch(w->fd, path, IN_MODIFY);
     if (id < 0)
         return -1;
+    w->w = must(reallocarray(w->w, w->n + 1, sizeof(*w->w)));
     w->w[w->n++] = (struct watch){id, fn, arg};
     return id;
 }

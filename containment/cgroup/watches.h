@@ -7,7 +7,7 @@
 struct watches;
 typedef void (*watch_fn)(void *arg);
 
-/* NULL: out of memory, or the kernel has no inotify instance left for this user. */
+/* NULL: the kernel has no inotify instance left for this user. */
 struct watches *watches_create(struct loop *l);
 void watches_destroy(struct watches *w); /* NULL is fine; also from inside a watch_fn */
 /* Calls fn whenever the file changes; fn may add and remove watches. Returns an id, or -1. */

@@ -93,7 +93,7 @@ static struct mprund_question *ask(struct loop *l, const struct grant_request *q
     *a = (struct mprund_question){
         .op = (enum grant_op)q->op, .fn = fn, .arg = arg, .since = since, .fd = fd};
     loop_timer_init(&a->timer, l, time_over, a);
-    a->io = must(loop_io_create(l, a->fd, LOOP_READ, answer_ready, a));
+    a->io = loop_io_create(l, a->fd, LOOP_READ, answer_ready, a);
     loop_timer_start(&a->timer, GRANT_LEAST_S, 0);
     return a;
 }
@@ -115,7 +115,7 @@ struct mprund_question *cgroup_daemon_suspended(struct loop *l, const char *cgro
 {
     struct grant_request q;
     grant_request_init(&q, GRANT_SUSPENDED, GRANT_ANY);
-    AUTO_FREE char *text = must(idset_format(cpus));
+    AUTO_FREE char *text = idset_format(cpus);
     if (strlen(text) >= sizeof(q.cpus) || strlen(cgroup) >= sizeof(q.cgroup) ||
         strlen(gpus) >= sizeof(q.ids)) {
         error_set(err, E2BIG, "lend hardware threads %s and GPUs %s: that is too long", text, gpus);

@@ -250,6 +250,6 @@ struct systemd_scope *systemd_scope_ask(struct loop *l, const char *step_id,
         systemd_scope_free(s);
         return NULL;
     }
-    s->io = must(loop_io_create(l, lib.fd_of(s->bus), LOOP_READ, talk, s));
+    s->io = loop_io_create(l, lib.fd_of(s->bus), LOOP_READ, talk, s);
     return s;
 }

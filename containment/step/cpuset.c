@@ -9,18 +9,17 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/must.h"
 
 static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err)
 {
     struct idset wanted = {0};
     struct cgroup_at d = hierarchy_ranks(h);
-    AUTO_FREE char *text = must(idset_format(cpus));
+    AUTO_FREE char *text = idset_format(cpus);
     int rc = at_read_cpus(d, &wanted);
     if (rc < 0) {
         error_errno(err, errno, "read which hardware threads it has");
     } else {
-        AUTO_FREE char *has = must(idset_format(&wanted));
+        AUTO_FREE char *has = idset_format(&wanted);
         idset_intersect(&wanted, cpus);
         rc = idset_count(&wanted) > 0 ? at_write_cpus(d, &wanted, err)
                                       : error_set(err, ENOTSUP, "it has only %s", has);

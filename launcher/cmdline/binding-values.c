@@ -119,7 +119,7 @@ static int read_mask(const char *text, struct idset *ret, struct error *err)
         unsigned long value = strtoul(digit, NULL, 16);
         for (unsigned bit = 0; bit < 4; bit++)
             if (value >> bit & 1)
-                must_do(idset_add(ret, (unsigned)i * 4 + bit));
+                idset_add(ret, (unsigned)i * 4 + bit);
     }
     return idset_count(ret) > 0 ? 0 : error_set(err, EINVAL, "'%.60s' is an empty mask", text);
 }
@@ -136,7 +136,7 @@ static int read_thread(const char *text, struct idset *ret, struct error *err)
     } else if (number_parse(text, NULL, 0, IDSET_MAX - 1, &thread, err) < 0) {
         return -1;
     }
-    must_do(idset_add(ret, (unsigned)thread));
+    idset_add(ret, (unsigned)thread);
     return 0;
 }
 
@@ -179,7 +179,7 @@ static int list_each(struct binding_request *b, enum level part, const char *at,
         AUTO(idset_free) struct idset set = {0};
         unsigned long times = take_times(item, err);
         int rc = times ? read(item, &set, err) : -1;
-        AUTO_FREE char *text = rc == 0 ? must(idset_format(&set)) : NULL;
+        AUTO_FREE char *text = rc == 0 ? idset_format(&set) : NULL;
         if (!text)
             return -1;
         for (; times > 0; times--)
@@ -370,7 +370,7 @@ static int map_by_core_list(struct cmdline *c, const char *value, size_t len, st
 {
     bool ordered = has_modifier(value + len, "ordered"),
          is_alone = strcasecmp(value + len, ":ordered") == 0;
-    AUTO_FREE char *cores = must(text_format("core:%.*s", (int)len - 8, value + 8));
+    AUTO_FREE char *cores = text_format("core:%.*s", (int)len - 8, value + 8);
     if (cmdline_apply_named(c, ordered ? "--cpu-list" : "--cpu-set", cores, err) < 0)
         return -1;
     return value[len] && !is_alone ? cmdline_apply_named(c, "--map-by", value + len, err) : 0;

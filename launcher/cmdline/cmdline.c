@@ -856,9 +856,9 @@ static char *extended(const struct cmdline_app *app, const char *entry)
     const char *before = marked(app, '<', entry), *behind = marked(app, '>', entry);
     size_t len = strcspn(entry, "=");
     const char *value = entry[len] ? entry + len + 1 : "";
-    return must(text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
-                            before && *value ? ":" : "", value, behind && *value ? ":" : "",
-                            behind ? behind + len + 1 : ""));
+    return text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
+                       before && *value ? ":" : "", value, behind && *value ? ":" : "",
+                       behind ? behind + len + 1 : "");
 }
 
 /* The variable of a setting that is no part of base: NULL where it sets none. */

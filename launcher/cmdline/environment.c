@@ -90,7 +90,7 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
         return 0;
     if (strcmp(variables[i].option, "--cpus-per-rank") == 0) { /* srun counts hardware threads */
         free(copy);
-        copy = must(text_format("%st", value));
+        copy = text_format("%st", value);
     }
     bool is_limit = strcmp(variables[i].option, "--timeout") == 0; /* 0: none */
     if ((variables[i].is_switch || is_limit) && (strcmp(value, "0") == 0 || *value == '-'))

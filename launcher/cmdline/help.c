@@ -63,7 +63,7 @@ static char *help_of_dialect(enum dialect d, const char *heading, size_t width)
 static char *help_of_dialects(const char *name, size_t width)
 {
     struct text_writer text;
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     fprintf(
         out,
         "%s reads a line as another launcher does with '--as LAUNCHER' as its first option, or\n"
@@ -76,7 +76,7 @@ static char *help_of_dialects(const char *name, size_t width)
         AUTO_FREE char *options = help_of_dialect((enum dialect)d, heading, width);
         fprintf(out, "\n%s", options);
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 static char *help_with(const char *name, const char *options)
@@ -110,7 +110,7 @@ static char *usage(const char *name, size_t width)
     AUTO_FREE struct option_def *defs = options_about(dialect_of(name), HELP_ALL);
     struct text_writer text;
     size_t at;
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     at = (size_t)fprintf(out, "Usage: %s", name);
     for (const struct option_def *d = defs; d->names; d++) {
         int names = (int)strcspn(d->names, " ");
@@ -125,7 +125,7 @@ static char *usage(const char *name, size_t width)
         at = (wraps ? 4 : at + 1) + n;
     }
     fprintf(out, "\n    PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...\n");
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 char *cmdline_help(const char *name, enum help_subject subject, size_t width)

@@ -51,8 +51,8 @@ int cmdline_apply_other(void *target, const char *other, const char *value, stru
     size_t before = strcspn(how, "@");
     bool has_place = how[before] == '@';
     AUTO_FREE char *option = must(strndup(other, name));
-    AUTO_FREE char *text = must(text_format("%.*s%s%s", (int)before, how, has_place ? value : "",
-                                            has_place ? how + before + 1 : ""));
+    AUTO_FREE char *text = text_format("%.*s%s%s", (int)before, how, has_place ? value : "",
+                                       has_place ? how + before + 1 : "");
     return cmdline_apply_named(target, option, *how ? text : NULL, err);
 }
 

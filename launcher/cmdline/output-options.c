@@ -118,7 +118,7 @@ static int apply_flux_pattern(struct cmdline *c, const char *option, const char 
     struct text_writer text;
     if (strcmp(value, "none") == 0 || strcmp(value, "kvs") == 0)
         return forget_errors(c, option);
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     for (const char *at = value; *at;) {
         size_t i = 0, len = strncmp(at, "{{", 2) == 0 ? strcspn(at + 2, "}") : 0;
         while (len && i < n && (strlen(tags[i].tag) != len || strncmp(at + 2, tags[i].tag, len)))

@@ -103,7 +103,7 @@ static const struct ranks_line *line_of(const struct by_rank *b, uint32_t rank)
 static char *for_rank(const char *word, uint32_t rank, uint32_t offset)
 {
     struct text_writer text;
-    FILE *out = must(text_begin(&text));
+    FILE *out = text_begin(&text);
     for (; *word; word++) {
         if (word[0] == '%' && (word[1] == 't' || word[1] == 'o'))
             fprintf(out, "%u", *++word == 't' ? rank : offset);

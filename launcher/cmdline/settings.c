@@ -127,7 +127,7 @@ static int is_off(const struct option_def *def, const char *value, struct error 
 static void add(struct cmdline *c, struct setting s, const char *name, const char *value)
 {
     struct settings *all = &c->settings;
-    AUTO_FREE char *quoted = value ? must(word_quote(value)) : NULL;
+    AUTO_FREE char *quoted = value ? word_quote(value) : NULL;
     s.words = cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? quoted : ""));
     all->list = must(reallocarray(all->list, all->n + 1, sizeof(*all->list)));
     all->list[all->n++] = s;
@@ -186,7 +186,7 @@ int settings_take_variables(struct cmdline *c, char *const env[], struct error *
         if (strncmp(*env, prefix, len) != 0 || !strchr(*env, '='))
             continue;
         const char *variable = cmdline_keep(c, strndup(*env, strcspn(*env, "=")));
-        AUTO_FREE char *name = must(text_format("--%s", variable + len));
+        AUTO_FREE char *name = text_format("--%s", variable + len);
         for (char *p = name; *p; p++)
             *p = *p == '_' ? '-' : (char)tolower((unsigned char)*p);
         int rc = settings_take(c, SETTING_VARIABLE, variable, name, strchr(*env, '=') + 1, err);

@@ -33,7 +33,7 @@ struct translation {
 
 static void print_quoted(FILE *out, const char *word)
 {
-    AUTO_FREE char *quoted = must(word_quote(word));
+    AUTO_FREE char *quoted = word_quote(word);
     fprintf(out, " %s", quoted);
 }
 
@@ -42,7 +42,7 @@ static void print_quoted(FILE *out, const char *word)
 /* "--map-by :span" is followed by "--map-by numa": *old becomes one of both. Takes text. */
 static void add_modifiers(char **old, char *text, const char *modifiers)
 {
-    char *both = must(text_format("%s%s", text, modifiers));
+    char *both = text_format("%s%s", text, modifiers);
     free(text);
     free(*old);
     *old = both;
@@ -74,11 +74,11 @@ static void add(struct translation *t, const struct option_def *own, const char 
 {
     bool is_pair = value && strcmp(own->argument, "NAME VALUE") == 0; /* it is NAME=VALUE here */
     size_t len = is_pair ? strcspn(value, "=") : 0;
-    AUTO_FREE char *quoted = value ? must(word_quote(is_pair ? value + len + 1 : value)) : NULL;
+    AUTO_FREE char *quoted = value ? word_quote(is_pair ? value + len + 1 : value) : NULL;
     const char *before = !value ? "" : own->argument[0] == '[' ? "=" : " ";
     keep(t, own,
-         must(text_format("%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "",
-                          before, value ? quoted : "")));
+         text_format("%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "", before,
+                     value ? quoted : ""));
 }
 
 void translation_add(struct translation *t, const char *name, const char *value)

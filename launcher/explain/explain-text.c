@@ -49,8 +49,8 @@ bool explain_is_removed(const struct app *a, const char *variable)
 static void print_granted(const struct step_plan *p, const struct host *h)
 {
     const struct alloc_host *a = &p->alloc.hosts[h->index];
-    AUTO_FREE char *ranks = must(rank_set_format(h->ranks));
-    AUTO_FREE char *cores = a->cores_known ? must(idset_format(&a->cores)) : NULL;
+    AUTO_FREE char *ranks = rank_set_format(h->ranks);
+    AUTO_FREE char *cores = a->cores_known ? idset_format(&a->cores) : NULL;
     printf("host        %s: %u slot%s (%s)", a->name, a->slots.value, plural(a->slots.value),
            a->slots.source);
     if (cores)
@@ -163,7 +163,7 @@ static bool has_place(const char *what, size_t *n)
 
 static void print_word(const char *what, size_t *n, const char *word)
 {
-    AUTO_FREE char *quoted = must(word_quote(word));
+    AUTO_FREE char *quoted = word_quote(word);
     if (has_place(what, n))
         print_escaped(quoted);
 }
@@ -182,7 +182,7 @@ static void print_given(const struct app *a)
     size_t n = 0;
     for (char **name = a->given_env; *name; name++) {
         const char *value = spawn_env_value(a->envp, *name);
-        AUTO_FREE char *word = value ? must(text_format("%s=%s", *name, value)) : NULL;
+        AUTO_FREE char *word = value ? text_format("%s=%s", *name, value) : NULL;
         if (word)
             print_word("            variables: ", &n, word);
     }

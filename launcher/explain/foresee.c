@@ -35,7 +35,7 @@ static char *bound_text(const struct topology *t, const struct idset *threads, b
 {
     AUTO_FREE char *picture = topology_picture(t, threads);
     AUTO_FREE char *words = bound ? topology_describe(t, threads) : NULL;
-    return must(text_format("%s  %s", picture, words ? words : "not bound"));
+    return text_format("%s  %s", picture, words ? words : "not bound");
 }
 
 static int foresee_ranks(const struct step_plan *p, const struct host *h, const struct topology *t,

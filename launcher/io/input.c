@@ -336,8 +336,7 @@ static int open_source(struct input *in)
         return -1;
     if (!is_slow(in->source))
         return 0;
-    in->watch =
-        must(loop_io_create(in->loop, in->own >= 0 ? in->own : in->fd, 0, source_readable, in));
+    in->watch = loop_io_create(in->loop, in->own >= 0 ? in->own : in->fd, 0, source_readable, in);
     return 0;
 }
 

@@ -64,9 +64,9 @@ static size_t size_of(const struct waiting *w)
 static void release_first(struct line_merge *m)
 {
     struct waiting *w = at(m, m->first);
-    AUTO_FREE char *set = must(idset_format(&w->ranks));
+    AUTO_FREE char *set = idset_format(&w->ranks);
     uint32_t world = w->line.head.name.world;
-    AUTO_FREE char *named = world > 0 ? must(text_format("%u.%s", world, set)) : NULL;
+    AUTO_FREE char *named = world > 0 ? text_format("%u.%s", world, set) : NULL;
     m->events.merged(m->arg, &w->line, named ? named : set);
     m->bytes -= size_of(w);
     idset_free(&w->ranks);
@@ -136,7 +136,7 @@ void line_merge_add(struct line_merge *m, const struct output_line *l)
         number++;
     struct waiting *w = number < m->end ? at(m, number) : append(m, hash, l);
     size_t before = size_of(w);
-    must_do(idset_add(&w->ranks, l->head.name.rank));
+    idset_add(&w->ranks, l->head.name.rank);
     *l->merge_state = number;
     w->nranks++;
     m->bytes += size_of(w) - before;

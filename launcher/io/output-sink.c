@@ -200,7 +200,7 @@ void sink_open(struct output_sink *s, struct loop *loop, int fd, mode_t mode,
     *s = (struct output_sink){.events = *events, .arg = arg, .own = -1, .at_line_start = true};
     find_way(s, fd, mode);
     if (s->way != WAY_DIRECT)
-        s->watch = must(loop_io_create(loop, s->fd, 0, sink_writable, s));
+        s->watch = loop_io_create(loop, s->fd, 0, sink_writable, s);
 }
 
 void sink_close(struct output_sink *s)

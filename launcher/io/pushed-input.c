@@ -103,7 +103,7 @@ struct pushed_input *pushed_input_create(struct loop *loop, push_answer_f answer
         pushed_input_destroy(p);
         return NULL;
     }
-    p->watch = must(loop_io_create(loop, p->ends[1], 0, writable, p));
+    p->watch = loop_io_create(loop, p->ends[1], 0, writable, p);
     return p;
 }
 

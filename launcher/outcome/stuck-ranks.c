@@ -33,10 +33,10 @@ static char *describe(const struct stuck_ranks *s, const struct rank_set *ranks)
 {
     const struct step_record *record = s->hosts->record;
     const struct report_rank *r = step_record_rank(record, rank_set_at(ranks, 0));
-    AUTO_FREE char *names = must(rank_set_format(ranks));
+    AUTO_FREE char *names = rank_set_format(ranks);
     if (rank_set_count(ranks) > 1)
         return take_ptr(names);
-    return must(text_format("%s on %s (pid %d)", names, record->hosts[r->host].name, (int)r->pid));
+    return text_format("%s on %s (pid %d)", names, record->hosts[r->host].name, (int)r->pid);
 }
 
 /* The rank, and those behind it that are in the same place. */

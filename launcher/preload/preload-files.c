@@ -164,8 +164,7 @@ static int collect_list(const char *list, const char *directory, struct preload_
         size_t len = strcspn(list, ",");
         AUTO_FREE char *path = must(strndup(list, len));
         const char *between = *directory && *path != '/' ? "/" : "";
-        AUTO_FREE char *full =
-            must(text_format("%s%s%s", *between ? directory : "", between, path));
+        AUTO_FREE char *full = text_format("%s%s%s", *between ? directory : "", between, path);
         struct preload_target t = {.kind = PRELOAD_DATA};
         if (!path_is_beneath(cmdline_preload_name(path)))
             return error_set(err, EINVAL, "hosts have no place for the file '%s'", path);

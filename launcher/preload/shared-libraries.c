@@ -58,11 +58,10 @@ static void object_free(struct object *o)
     free(o->name);
 }
 
-static int keep(char **to, const char *text)
+static void keep(char **to, const char *text)
 {
     free(*to);
-    *to = text ? strdup(text) : NULL;
-    return *to ? 0 : -1;
+    *to = must(strdup(text));
 }
 
 static int take_entry(struct object *o, Elf *elf, size_t strings, const GElf_Dyn *d)
@@ -72,13 +71,13 @@ static int take_entry(struct object *o, Elf *elf, size_t strings, const GElf_Dyn
         text = elf_strptr(elf, strings, d->d_un.d_val);
     if (!text)
         return 0;
-    if (d->d_tag == DT_RPATH)
-        return keep(&o->rpath, text);
-    if (d->d_tag == DT_RUNPATH)
-        return keep(&o->runpath, text);
-    if (o->nneeded == NEEDED_MAX)
+    if (d->d_tag == DT_NEEDED && o->nneeded == NEEDED_MAX)
         return -1;
-    return keep(&o->needed[o->nneeded++], text);
+    keep(d->d_tag == DT_RPATH     ? &o->rpath
+         : d->d_tag == DT_RUNPATH ? &o->runpath
+                                  : &o->needed[o->nneeded++],
+         text);
+    return 0;
 }
 
 static int read_dynamic(struct object *o, Elf *elf)
@@ -109,21 +108,18 @@ static int object_read(struct object *o, const char *path)
         AUTO_FREE char *whole = realpath(path, NULL);
         o->class = header.e_ident[EI_CLASS];
         o->machine = header.e_machine;
-        ok = whole && keep(&o->path, path) == 0 && keep(&o->origin, whole) == 0 &&
-             read_dynamic(o, elf) == 0;
-        if (ok)
+        ok = whole && read_dynamic(o, elf) == 0;
+        if (ok) {
+            keep(&o->path, path);
+            o->origin = take_ptr(whole);
             *strrchr(o->origin, '/') = 0;
+        }
     }
     elf_end(elf);
     return ok;
 }
 
 /* ---- where libraries are --------------------------------------------------------------------- */
-
-static int append(char **list, const char *directory)
-{
-    return text_append(list, ":", "%s", directory);
-}
 
 static void read_configuration(char **list, const char *file, unsigned depth)
 {
@@ -139,7 +135,7 @@ static void read_configuration(char **list, const char *file, unsigned depth)
                 globfree(&found);
             }
         } else if (sscanf(line, " %1023s", word) == 1 && word[0] == '/') {
-            append(list, word);
+            text_append(list, ":", "%s", word);
         }
     }
 }
@@ -151,7 +147,7 @@ static char *expand(const char *part, size_t len, const char *origin)
     for (size_t i = 0; i < 2; i++) {
         size_t n = strlen(forms[i]);
         if (len >= n && memcmp(part, forms[i], n) == 0)
-            return must(text_format("%s%.*s", origin, (int)(len - n), part + n));
+            return text_format("%s%.*s", origin, (int)(len - n), part + n);
     }
     if (memchr(part, '$', len))
         return NULL;
@@ -161,7 +157,7 @@ static char *expand(const char *part, size_t len, const char *origin)
 static int try_at(const char *directory, const char *name, const struct object *needs,
                   struct object *ret)
 {
-    AUTO_FREE char *path = must(text_format("%s/%s", directory, name));
+    AUTO_FREE char *path = text_format("%s/%s", directory, name);
     struct object found = {0};
     if (object_read(&found, path) && found.class == needs->class &&
         found.machine == needs->machine) {

@@ -101,7 +101,7 @@ static bool put_argument(FILE *to, const char *name, const struct arguments *a)
 static char *fill_word(const char *word, const struct arguments *a, bool *has_place)
 {
     struct text_writer text;
-    FILE *to = must(text_begin(&text));
+    FILE *to = text_begin(&text);
     while (*word) {
         char name[5] = "";
         const char *end = word[0] == '{' ? strchr(word, '}') : NULL;
@@ -115,21 +115,21 @@ static char *fill_word(const char *word, const struct arguments *a, bool *has_pl
             fputc(*word, to);
         word = is_place ? end + 1 : word + 1;
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 /* In one line. */
 static char *join_words(char *const *words)
 {
     struct text_writer text;
-    FILE *to = must(text_begin(&text));
+    FILE *to = text_begin(&text);
     for (; *words; words++) {
-        AUTO_FREE char *quoted = must(word_quote(*words));
+        AUTO_FREE char *quoted = word_quote(*words);
         for (const char *at = quoted; *at; at++)
             fputs(*at == '\n' ? "\\n" : (char[]){*at, 0}, to);
         fputs(words[1] ? " " : "", to);
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 static void add_filled(struct command_list *l, char *const *program, size_t nprogram,

@@ -5,7 +5,6 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "common/text.h"
 #include "launcher/step-record.h"
 
@@ -37,17 +36,17 @@ static void say(const struct step_record *r, uint32_t host, const char *name)
                                                  {"has failed", "have failed"}};
     struct rank_set in[GROUPS] = {0};
     struct text_writer writer;
-    FILE *f = must(text_begin(&writer));
+    FILE *f = text_begin(&writer);
     for (uint32_t i = 0; i < r->plan->step.nranks; i++)
         add(r, (struct rank_name){.rank = i}, host, in);
     for (int g = 0; g < GROUPS; g++) {
-        AUTO_FREE char *ranks = must(rank_set_format(&in[g]));
+        AUTO_FREE char *ranks = rank_set_format(&in[g]);
         uint32_t count = rank_set_count(&in[g]);
         if (count)
             fprintf(f, "%s%s %s", ftell(f) ? ", " : "", ranks, verbs[g][count > 1]);
         rank_set_free(&in[g]);
     }
-    AUTO_FREE char *text = must(text_end(&writer));
+    AUTO_FREE char *text = text_end(&writer);
     log_warn("on %s: %s", name, text);
 }
 

@@ -15,13 +15,13 @@
 static char *command_line(const struct cmdline *cmd)
 {
     struct text_writer text;
-    FILE *f = must(text_begin(&text));
+    FILE *f = text_begin(&text);
     for (size_t i = 0; i < cmd->napps; i++) {
         fputs(i ? " :" : "", f);
         for (size_t k = 0; k < cmd->apps[i].argc; k++)
             fprintf(f, "%s%s", i || k ? " " : "", cmd->apps[i].argv[k]);
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 static void own_usage(struct usage *u)
@@ -67,14 +67,14 @@ static struct report_rank *all_ranks(const struct step_record *record, size_t *r
 static void print_reports(const struct report_options *o, const struct report *report)
 {
     struct text_writer writer;
-    FILE *out = must(text_begin(&writer));
+    FILE *out = text_begin(&writer);
     if (o->launch)
         report_print_launch(report, out);
     if (o->usage)
         report_print(report, o->usage == REPORT_USAGE_ALL, out);
     else if (o->containment) /* the other has it, too */
         report_print_containment(report, out);
-    AUTO_FREE char *text = must(text_end(&writer));
+    AUTO_FREE char *text = text_end(&writer);
     fputs(text, stderr);
 }
 

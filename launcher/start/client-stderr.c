@@ -142,7 +142,7 @@ void client_stderr_open(struct client_stderr *c, struct loop *loop, struct host 
     if (fd < 0)
         return;
     fd_set_nonblock(fd, 1);
-    c->io = must(loop_io_create(loop, fd, LOOP_READ, readable, c));
+    c->io = loop_io_create(loop, fd, LOOP_READ, readable, c);
 }
 
 void client_stderr_close(struct client_stderr *c)

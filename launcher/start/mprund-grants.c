@@ -69,7 +69,7 @@ static void give(struct grants *g, const struct grant_answer *a)
         const struct alloc_host *h = &g->plan->used.hosts[i];
         if (h->here || g->variables[i] || (a->host[0] && strcmp(a->host, h->name) != 0))
             continue;
-        g->variables[i] = must(text_format(GRANT_VARIABLE "=%s", a->token));
+        g->variables[i] = text_format(GRANT_VARIABLE "=%s", a->token);
     }
 }
 
@@ -135,7 +135,7 @@ void grants_await(struct grants *g, struct loop *loop, void (*then)(void *arg), 
     g->then = then;
     g->arg = arg;
     g->variables = must(calloc(g->plan->used.nhosts + 1, sizeof(*g->variables)));
-    g->io = must(loop_io_create(loop, g->fd, LOOP_READ, readable, g));
+    g->io = loop_io_create(loop, g->fd, LOOP_READ, readable, g);
     loop_timer_init(&g->timer, loop, time_over, g);
     loop_timer_start(&g->timer, GRANT_LEAST_S, 0);
 }

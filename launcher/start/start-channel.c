@@ -14,7 +14,6 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
 #include "wire/transport/address.h"
@@ -230,7 +229,7 @@ void start_channel_open(struct starter *st, const struct start_channel *from)
         .out_fd = from->out_fd,
         .awaited = {.word = PREAMBLE_READY},
         .is_terminal = from->is_terminal,
-        .out_io = must(loop_io_create(st->all->step.loop, from->out_fd, LOOP_READ, readable, st)),
+        .out_io = loop_io_create(st->all->step.loop, from->out_fd, LOOP_READ, readable, st),
     };
 }
 

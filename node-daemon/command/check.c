@@ -189,7 +189,7 @@ static int ask_qstat(struct check *c)
     struct error e;
     struct asked a = {.check = c, .loop = loop_create(&e)};
     struct inquiries *q =
-        a.loop ? inquiries_create(a.loop, c->conf, NULL, qstat_answered, &a, &e) : NULL;
+        a.loop ? inquiries_create(a.loop, c->conf, NULL, qstat_answered, &a) : NULL;
     if (q && become_user(c, &e) == 0 && inquiries_ask(q, "1.1", &e) == 0)
         loop_run(a.loop);
     else

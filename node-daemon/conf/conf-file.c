@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "node-daemon/conf/conf-private.h"
 
 enum { FILE_MAX = 1 << 20 };
@@ -27,9 +28,9 @@ static char *read_text(int fd, const char *path, struct error *err)
             "read configuration '%s': it must belong to root and be writable to nobody else "
             "(chown root, chmod 644)",
             path));
-    AUTO_FREE char *text = calloc(1, (size_t)st.st_size + 1);
-    if (!text || pread(fd, text, (size_t)st.st_size, 0) != st.st_size)
-        return error_null(error_errno(err, text ? EIO : ENOMEM, "read configuration '%s'", path));
+    AUTO_FREE char *text = must(calloc(1, (size_t)st.st_size + 1));
+    if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size)
+        return error_null(error_errno(err, EIO, "read configuration '%s'", path));
     return take_ptr(text);
 }
 

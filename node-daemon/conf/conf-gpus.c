@@ -5,40 +5,41 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/must.h"
 #include "containment/cgroup/controllers.h"
 #include "containment/cgroup/devices.h"
 #include "node-daemon/conf/conf-private.h"
 
-/* NULL-terminated; the words stay the file's. NULL: out of memory. */
+/* NULL-terminated; the words stay the file's. */
 static const char **list_of(cfg_t *cfg, const char *name)
 {
     unsigned n = cfg_size(cfg, name);
-    const char **list = calloc(n + 1, sizeof(*list));
-    for (unsigned i = 0; list && i < n; i++)
+    const char **list = must(calloc(n + 1, sizeof(*list)));
+    for (unsigned i = 0; i < n; i++)
         list[i] = cfg_getnstr(cfg, name, i);
     return list;
 }
 
-static int take_table(cfg_t *cfg, struct conf *c, unsigned n)
+static void take_table(cfg_t *cfg, struct conf *c, unsigned n)
 {
-    c->gpus = calloc(n + 1, sizeof(*c->gpus));
-    c->gpu = calloc(n, sizeof(*c->gpu));
-    for (unsigned i = 0; c->gpus && c->gpu && i < n; i++) {
+    c->gpus = must(calloc(n + 1, sizeof(*c->gpus)));
+    c->gpu = must(calloc(n, sizeof(*c->gpu)));
+    for (unsigned i = 0; i < n; i++) {
         cfg_t *gpu = cfg_getnsec(cfg, "gpu", i);
         c->gpus[i] = cfg_title(gpu);
-        if (!(c->gpu[i].files = list_of(gpu, "files")) ||
-            idset_parse(cfg_getstr(gpu, "cores"), &c->gpu[i].cores, NULL) < 0) /* checked */
-            return -1;
+        c->gpu[i].files = list_of(gpu, "files");
+        (void)idset_parse(cfg_getstr(gpu, "cores"), &c->gpu[i].cores, NULL); /* checked */
     }
-    return c->gpus && c->gpu ? 0 : -1;
 }
 
 int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err)
 {
     unsigned n = cfg_size(cfg, "gpu"), files = cfg_size(cfg, "gpu_files");
     c->gpu_files = list_of(cfg, "gpu_files");
-    if (!c->gpu_files || (n ? take_table(cfg, c, n) < 0 : !(c->gpus = list_of(cfg, "gpus"))))
-        return error_errno(err, ENOMEM, "read which GPUs there are");
+    if (n)
+        take_table(cfg, c, n);
+    else
+        c->gpus = list_of(cfg, "gpus");
     for (unsigned i = 0; i < n; i++)
         files += cfg_size(cfg_getnsec(cfg, "gpu", i), "files");
     if (files > CGROUP_DEVICES_MAX)
@@ -51,7 +52,7 @@ int conf_take_gpus(cfg_t *cfg, struct conf *c, struct error *err)
 
 void conf_free_gpus(struct conf *c)
 {
-    for (size_t i = 0; c->gpu && c->gpus && c->gpus[i]; i++) {
+    for (size_t i = 0; c->gpu && c->gpus[i]; i++) {
         free(c->gpu[i].files);
         idset_free(&c->gpu[i].cores);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "common/text.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf-private.h"
@@ -109,9 +110,7 @@ static cfg_t *new_cfg(void)
         CFG_SEC("rule", rule, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES),
         CFG_END(),
     };
-    cfg_t *cfg = cfg_init(all, CFGF_NONE);
-    if (!cfg)
-        return NULL;
+    cfg_t *cfg = must(cfg_init(all, CFGF_NONE));
     cfg_set_error_function(cfg, note_error);
     conf_set_checks(cfg);
     return cfg;
@@ -119,8 +118,7 @@ static cfg_t *new_cfg(void)
 
 /* The directory that this value of a section names; there may be none. "%h" in it is this host's
  * name, up to the first dot, as the execd has it. */
-static int take_directory(cfg_t *cfg, const char *section, const char *name, const char **ret,
-                          struct error *err)
+static const char *take_directory(cfg_t *cfg, const char *section, const char *name)
 {
     cfg_t *sec = cfg_size(cfg, section) ? cfg_getsec(cfg, section) : NULL;
     const char *path = sec ? cfg_getstr(sec, name) : NULL;
@@ -130,14 +128,10 @@ static int take_directory(cfg_t *cfg, const char *section, const char *name, con
         gethostname(host, sizeof(host) - 1);
         host[strcspn(host, ".")] = 0;
         AUTO_FREE char *whole = text_format("%.*s%s%s", (int)(mark - path), path, host, mark + 2);
-        if (whole)
-            (void)cfg_setstr(sec, name, whole);
+        must_do(cfg_setstr(sec, name, whole));
         path = cfg_getstr(sec, name);
-        if (strstr(path, "%h"))
-            return error_errno(err, ENOMEM, "read the section %s", section);
     }
-    *ret = path;
-    return 0;
+    return path;
 }
 
 static void take_gridengine(cfg_t *ge, struct conf *c)
@@ -157,15 +151,15 @@ static void take_gridengine(cfg_t *ge, struct conf *c)
     (void)conf_memory(cfg_getstr(ge, "memory_per_slot"), &c->memory_per_slot, NULL); /* checked */
 }
 
-static int take_quarantine(cfg_t *cfg, struct conf *c)
+static void take_quarantine(cfg_t *cfg, struct conf *c)
 {
     cfg_t *q = cfg_getsec(cfg, "quarantine");
     c->watch_spool = cfg_getbool(q, "spool");
     c->process_events = cfg_getbool(q, "process_events");
     c->event_queue = cfg_getint(q, "event_queue");
     c->nrules = cfg_size(cfg, "rule");
-    c->rule = calloc(c->nrules + 1, sizeof(*c->rule));
-    for (unsigned i = 0; c->rule && i < c->nrules; i++) {
+    c->rule = must(calloc(c->nrules + 1, sizeof(*c->rule)));
+    for (unsigned i = 0; i < c->nrules; i++) {
         cfg_t *rule = cfg_getnsec(cfg, "rule", i);
         c->rule[i] = (struct conf_rule){.name = cfg_title(rule),
                                         .daemon = cfg_getstr(rule, "daemon"),
@@ -173,7 +167,6 @@ static int take_quarantine(cfg_t *cfg, struct conf *c)
                                         .job = cfg_getstr(rule, "job"),
                                         .owner = cfg_getstr(rule, "owner")};
     }
-    return c->rule ? 0 : -1;
 }
 
 static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
@@ -211,14 +204,13 @@ static int take_values(cfg_t *cfg, struct conf *c, struct error *err)
             err, EINVAL,
             "lend_suspended = {cores} needs cores = auto: a step that goes on may have "
             "to share cores for a while");
-    if (idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL) < 0 ||
-        take_quarantine(cfg, c) < 0)
-        return error_errno(err, ENOMEM, "read the configuration");
-    if (conf_take_gpus(cfg, c, err) < 0 ||
-        take_directory(cfg, "gridengine", "spool", &c->ge_spool, err) < 0 ||
-        take_directory(cfg, "slurm", "spool", &c->slurm_spool, err) < 0 ||
-        take_directory(cfg, "pbs", "home", &c->pbs_home, err) < 0)
+    (void)idset_parse(cfg_getstr(cfg, "system_cpus"), &c->system_cpus, NULL); /* checked */
+    take_quarantine(cfg, c);
+    if (conf_take_gpus(cfg, c, err) < 0)
         return -1;
+    c->ge_spool = take_directory(cfg, "gridengine", "spool");
+    c->slurm_spool = take_directory(cfg, "slurm", "spool");
+    c->pbs_home = take_directory(cfg, "pbs", "home");
     if (c->ge_spool)
         take_gridengine(cfg_getsec(cfg, "gridengine"), c);
     return 0;
@@ -238,8 +230,6 @@ static int parse(cfg_t *cfg, const char *text, const char *path, struct error *e
 static int read_values(const char *text, const char *path, struct conf *ret, struct error *err)
 {
     struct conf c = {.file = new_cfg()};
-    if (!c.file)
-        return error_errno(err, ENOMEM, "read configuration '%s'", path);
     int rc = parse(c.file, text, path, err);
     if (rc == 0 && take_values(c.file, &c, err) < 0)
         rc = error_context(err, "read configuration '%s'", path);

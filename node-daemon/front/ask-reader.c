@@ -9,6 +9,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 
 enum { RECORDS_A_TURN = 64 /* others are served in between */, USERS_AT_ONCE = 4 };
 
@@ -174,10 +175,6 @@ static void take_link(struct reader_link *r)
     r->told = false;
     (void)fd_set_nonblock(r->fd, 1);
     r->io = loop_io_create(r->loop, r->fd, LOOP_READ, readable, r);
-    if (!r->io) {
-        log_error("talk to the part of mprund that reads spools: %s", strerror(ENOMEM));
-        drop(r);
-    }
 }
 
 /* Those who are called may ask at once: the next reader, if there is one. */
@@ -229,14 +226,10 @@ static int send_question(struct reader_link *r, const struct reader_request *q, 
 int reader_ask(struct reader_link *r, uid_t uid, enum reader_op what, struct reader_request *q,
                int fd, reader_fn fn, void *arg, uint64_t *ret_id, struct error *err)
 {
-    struct question *new = calloc(1, sizeof(*new));
-    if (!new)
-        return error_errno(err, ENOMEM, "ask the part of mprund that reads spools");
     q->head = record_head(what, r->last_id + 1);
-    if (send_question(r, q, fd, err) < 0) {
-        free(new);
+    if (send_question(r, q, fd, err) < 0)
         return -1;
-    }
+    struct question *new = must(malloc(sizeof(*new)));
     *new = (struct question){.next = r->first,
                              .link = r,
                              .id = ++r->last_id,

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/must.h"
+
 enum { ANSWERS_MAX = 65536 };
 
 void findings_init(struct findings *f, struct reader_link *reader, uid_t uid,
@@ -23,22 +25,15 @@ void findings_free(struct findings *f)
     }
 }
 
-static int keep(struct finding *f, const struct reader_answer *a)
-{
-    struct reader_answer *grown =
-        f->n < ANSWERS_MAX ? realloc(f->answer, (f->n + 1) * sizeof(*grown)) : NULL;
-    if (!grown)
-        return -1;
-    f->answer = grown;
-    f->answer[f->n++] = *a;
-    return 0;
-}
-
 static void answered(void *arg, const struct reader_answer *a)
 {
     struct finding *f = arg;
-    if (a && keep(f, a) == 0 && a->more)
-        return;
+    if (a && f->n < ANSWERS_MAX) {
+        f->answer = must(reallocarray(f->answer, f->n + 1, sizeof(*f->answer)));
+        f->answer[f->n++] = *a;
+        if (a->more)
+            return;
+    }
     reader_forget(f->all->reader, f->id); /* of too many answers more may come */
     f->id = 0;
     f->state = FINDING_DONE;

@@ -9,21 +9,18 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 
 enum { DEVICES_MAX = 1024 };
 
 /* ---- which there are ------------------------------------------------------------------------- */
 
-static int add(struct gpus *g, const char *id)
+static void add(struct gpus *g, const char *id)
 {
-    struct gpu *grown = realloc(g->gpu, (g->n + 1) * sizeof(*grown));
-    if (!grown)
-        return -1;
-    g->gpu = grown;
+    g->gpu = must(reallocarray(g->gpu, g->n + 1, sizeof(*g->gpu)));
     g->gpu[g->n] = (struct gpu){.node = -1};
     snprintf(g->gpu[g->n].id, sizeof(g->gpu[g->n].id), "%s", id);
     g->n++;
-    return 0;
 }
 
 static int is_number(const char *s)
@@ -41,16 +38,14 @@ static int by_number(const void *a, const void *b)
     return atoi(((const struct gpu *)a)->id) - atoi(((const struct gpu *)b)->id);
 }
 
-static int add_devices(int root, struct gpus *g)
+static void add_devices(int root, struct gpus *g)
 {
     static const char prefix[] = "nvidia";
     AUTO_DIR DIR *d = open_directory(root, "dev");
     struct dirent *e;
     while (d && g->n < DEVICES_MAX && (e = readdir(d)))
-        if (!strncmp(e->d_name, prefix, strlen(prefix)) && is_number(e->d_name + strlen(prefix)) &&
-            add(g, e->d_name + strlen(prefix)) < 0)
-            return -1;
-    return 0;
+        if (!strncmp(e->d_name, prefix, strlen(prefix)) && is_number(e->d_name + strlen(prefix)))
+            add(g, e->d_name + strlen(prefix));
 }
 
 /* ---- where they are -------------------------------------------------------------------------- */
@@ -88,7 +83,7 @@ static struct gpu *find(struct gpus *g, const char *id)
 }
 
 /* add_others: those that the driver names and nobody else, as where /dev is a service's own. */
-static int find_nodes(int root, struct gpus *g, int add_others)
+static void find_nodes(int root, struct gpus *g, int add_others)
 {
     char minor[16];
     struct dirent *e;
@@ -96,30 +91,25 @@ static int find_nodes(int root, struct gpus *g, int add_others)
     while (d && (e = readdir(d))) {
         if (e->d_name[0] == '.' || read_minor(root, e->d_name, minor, sizeof(minor)) < 0)
             continue;
-        if (add_others && g->n < DEVICES_MAX && !find(g, minor) && add(g, minor) < 0)
-            return -1;
+        if (add_others && g->n < DEVICES_MAX && !find(g, minor))
+            add(g, minor);
         struct gpu *gpu = find(g, minor);
         if (gpu)
             gpu->node = read_node(root, e->d_name);
     }
-    return 0;
 }
 
-int gpus_read(int root, const char *const *configured, struct gpus *ret)
+void gpus_read(int root, const char *const *configured, struct gpus *ret)
 {
-    struct gpus g = {0};
     int is_auto = configured && configured[0] && !configured[1] && !strcmp(configured[0], "auto");
-    int rc = is_auto ? add_devices(root, &g) : 0;
-    for (const char *const *id = is_auto ? NULL : configured; rc == 0 && id && *id; id++)
-        rc = add(&g, *id);
-    if (rc < 0 || find_nodes(root, &g, is_auto) < 0) {
-        gpus_free(&g);
-        return -1;
-    }
-    if (is_auto && g.n > 1)
-        qsort(g.gpu, g.n, sizeof(*g.gpu), by_number);
-    *ret = g;
-    return 0;
+    *ret = (struct gpus){0};
+    if (is_auto)
+        add_devices(root, ret);
+    for (const char *const *id = is_auto ? NULL : configured; id && *id; id++)
+        add(ret, *id);
+    find_nodes(root, ret, is_auto);
+    if (is_auto && ret->n > 1)
+        qsort(ret->gpu, ret->n, sizeof(*ret->gpu), by_number);
 }
 
 void gpus_free(struct gpus *g)
@@ -176,12 +166,8 @@ void gpus_list_add(const char *list, const char *ids, int is_in, char *ret, size
 
 static int is_near(const struct gpu *g, const struct idset *nodes, const struct idset *threads)
 {
-    if (!g->cores)
-        return g->node >= 0 && idset_has(nodes, (unsigned)g->node);
-    for (int t = idset_next(threads, 0); t >= 0; t = idset_next(threads, (unsigned)t + 1))
-        if (idset_has(g->cores, (unsigned)t))
-            return 1;
-    return 0;
+    return g->cores ? idset_intersects(g->cores, threads)
+                    : g->node >= 0 && idset_has(nodes, (unsigned)g->node);
 }
 
 size_t gpus_choose(const struct gpus *g, const char *const *taken, const struct idset *nodes,

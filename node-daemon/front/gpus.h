@@ -19,8 +19,8 @@ struct gpus {
 
 /* Read the GPUs that the configuration names, or else the devices /dev/nvidiaN with id N that /dev
  * or the driver shows. For ids that are numbers the node is known where the driver shows the PCI
- * address. root: a descriptor of the directory above dev, proc and sys. 0, or -1: no memory. */
-int gpus_read(int root, const char *const *configured, struct gpus *ret);
+ * address. root: a descriptor of the directory above dev, proc and sys. */
+void gpus_read(int root, const char *const *configured, struct gpus *ret);
 void gpus_free(struct gpus *g);
 /* Is it in the list? */
 int gpus_list_has(const char *list, const char *id);

@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/must.h"
 #include "node-daemon/front/requests.h"
 
 static const double TELL_S = 1; /* users are not to fill logs */
@@ -40,9 +41,7 @@ struct grant_answer *grants_sign(struct start *s, const struct conf *c, const st
                                  const struct finding *hosts, size_t *ret_n, struct error *err)
 {
     size_t n = 0;
-    AUTO_FREE struct grant_answer *a = calloc(hosts->n + 1, sizeof(*a));
-    if (!a)
-        return error_null(error_errno(err, ENOMEM, "sign a grant"));
+    AUTO_FREE struct grant_answer *a = must(calloc(hosts->n + 1, sizeof(*a)));
     for (size_t i = 0; i < hosts->n; i++)
         if (hosts->answer[i].more &&
             sign_one(s, c, job, hosts->answer[i].host, hosts->answer[i].slots, &a[n++], err) < 0)

@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/fdio.h"
+#include "common/must.h"
 
 enum { LIST_MAX = 16384 };
 
@@ -95,15 +96,11 @@ static void number_groups(struct host_cores *h, const struct raw *sorted, enum n
     }
 }
 
-static int put_in_order(struct host_cores *h, struct raw *raw)
+static void put_in_order(struct host_cores *h, struct raw *raw)
 {
-    AUTO_FREE size_t *order = calloc(h->n + 1, sizeof(*order));
-    AUTO_FREE struct raw *sorted = calloc(h->n + 1, sizeof(*sorted));
-    struct host_core *core = calloc(h->n + 1, sizeof(*core));
-    if (!order || !sorted || !core) {
-        free(core);
-        return -1;
-    }
+    AUTO_FREE size_t *order = must(calloc(h->n + 1, sizeof(*order)));
+    AUTO_FREE struct raw *sorted = must(calloc(h->n + 1, sizeof(*sorted)));
+    struct host_core *core = must(calloc(h->n + 1, sizeof(*core)));
     for (size_t i = 0; i < h->n; i++)
         order[i] = i;
     name_packages(raw, h->n);
@@ -118,7 +115,6 @@ static int put_in_order(struct host_cores *h, struct raw *raw)
     h->core = core;
     for (enum nearness kind = NEAR_CACHE; kind < NEARNESS_COUNT; kind++)
         number_groups(h, sorted, kind);
-    return 0;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -160,20 +156,15 @@ static int group_threads(int system, struct host_cores *ret, struct error *err)
 {
     struct idset online = {0}, *threads = NULL;
     AUTO_CLOSE int cpu = openat(system, "cpu", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = read_online(system, &online, err);
-    if (rc == 0)
-        rc = cpus_group_cores(cpu, &online, &threads, &ret->n, err);
-    idset_free(&online);
-    if (rc < 0)
+    if (read_online(system, &online, err) < 0)
         return -1;
-    ret->core = calloc(ret->n + 1, sizeof(*ret->core));
-    for (size_t i = 0; ret->core && i < ret->n; i++)
+    cpus_group_cores(cpu, &online, &threads, &ret->n);
+    idset_free(&online);
+    ret->core = must(calloc(ret->n + 1, sizeof(*ret->core)));
+    for (size_t i = 0; i < ret->n; i++)
         ret->core[i].threads = threads[i];
-    if (ret->core)
-        free(threads);
-    else
-        cpus_free_cores(threads, ret->n);
-    return ret->core ? 0 : error_errno(err, ENOMEM, "read the cores of this host");
+    free(threads);
+    return 0;
 }
 
 int host_cores_read(int system, struct host_cores *ret, struct error *err)
@@ -181,18 +172,14 @@ int host_cores_read(int system, struct host_cores *ret, struct error *err)
     struct host_cores h = {0};
     if (group_threads(system, &h, err) < 0)
         return error_context(err, "read the cores of this host");
-    AUTO_FREE struct raw *raw = calloc(h.n + 1, sizeof(*raw));
-    for (size_t i = 0; raw && i < h.n; i++) {
+    AUTO_FREE struct raw *raw = must(calloc(h.n + 1, sizeof(*raw)));
+    for (size_t i = 0; i < h.n; i++) {
         raw[i].first = idset_next(&h.core[i].threads, 0);
         raw[i].package = read_package(system, (unsigned)raw[i].first);
         raw[i].cache = read_cache(system, (unsigned)raw[i].first);
     }
-    if (raw)
-        read_nodes(system, &h, raw);
-    if (!raw || put_in_order(&h, raw) < 0) {
-        host_cores_free(&h);
-        return error_errno(err, ENOMEM, "read the cores of this host");
-    }
+    read_nodes(system, &h, raw);
+    put_in_order(&h, raw);
     *ret = h;
     return 0;
 }
@@ -237,29 +224,18 @@ int host_cores_find(const struct host_cores *h, const char *list, unsigned char 
     return n;
 }
 
-static int touches(const struct idset *a, const struct idset *b)
-{
-    for (int t = idset_next(a, 0); t >= 0; t = idset_next(a, (unsigned)t + 1))
-        if (idset_has(b, (unsigned)t))
-            return 1;
-    return 0;
-}
-
 void host_cores_of_threads(const struct host_cores *h, const struct idset *threads,
                            unsigned char *ret)
 {
     for (size_t i = 0; i < h->n; i++)
-        ret[i] = (unsigned char)touches(&h->core[i].threads, threads);
+        ret[i] = idset_intersects(&h->core[i].threads, threads);
 }
 
-int host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret)
+void host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret)
 {
     for (size_t i = 0; i < h->n; i++)
-        for (int t = set[i] ? idset_next(&h->core[i].threads, 0) : -1; t >= 0;
-             t = idset_next(&h->core[i].threads, (unsigned)t + 1))
-            if (idset_add(ret, (unsigned)t) < 0)
-                return -1;
-    return 0;
+        if (set[i])
+            idset_unite(ret, &h->core[i].threads);
 }
 
 static int has_of_node(const struct host_cores *h, size_t c, const unsigned char *set,

@@ -44,8 +44,8 @@ int host_cores_find(const struct host_cores *h, const char *list, unsigned char 
 /* The cores that have any of these threads. */
 void host_cores_of_threads(const struct host_cores *h, const struct idset *threads,
                            unsigned char *ret);
-/* All threads of a set of cores. -1: out of memory. */
-int host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret);
+/* Add all threads of a set of cores. */
+void host_cores_threads(const struct host_cores *h, const unsigned char *set, struct idset *ret);
 /* Take out those whose NUMA node, of the cores of `whole`, is not wholly in the set; add those of
  * `whole` that are in a node of the set. */
 void host_cores_keep_whole_nodes(const struct host_cores *h, const unsigned char *whole,

@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "containment/cgroup/dir.h"
 #include "node-daemon/front/host-cores.h"
@@ -105,8 +106,7 @@ static int find_sets(const struct jobs *j, const struct job *job, struct sets *s
 {
     AUTO(idset_free) struct idset here = {0};
     size_t n = j->cores.n;
-    if (!(s->all = calloc(6, n + 1)))
-        return -1;
+    s->all = must(calloc(6, n + 1));
     s->pool = s->all;
     s->free = s->pool + n;
     s->chosen = s->free + n;
@@ -135,12 +135,11 @@ static int threads_of(const struct jobs *j, const unsigned char *set, struct ids
 {
     AUTO(idset_free) struct idset here = {0};
     idset_free(ret);
-    int rc = host_cores_threads(&j->cores, set, ret);
-    if (rc == 0)
-        rc = at_read_cpus(ground_at(j->ground, (size_t)j->cores_part, "."), &here);
-    if (rc == 0)
-        idset_intersect(ret, &here);
-    return rc;
+    host_cores_threads(&j->cores, set, ret);
+    if (at_read_cpus(ground_at(j->ground, (size_t)j->cores_part, "."), &here) < 0)
+        return -1;
+    idset_intersect(ret, &here);
+    return 0;
 }
 
 /* n of the free cores: with node_rounding only of nodes that are free as a whole, and all of these
@@ -192,15 +191,12 @@ static int set_cores(struct job *job, enum grant_cores how, size_t n, const unsi
 static int check_held(const struct job *job, const struct idset *cpus, struct error *err)
 {
     AUTO(idset_free) struct idset has = {0};
-    int rc = at_read_cpus(cores_at(job), &has);
-    if (rc == 0 && !idset_equal(cpus, &has)) {
-        AUTO_FREE char *wanted = idset_format(cpus), *got = idset_format(&has);
-        rc = error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", wanted ? wanted : "",
-                       got ? got : "others");
-    } else if (rc < 0) {
-        rc = error_errno(err, errno, "read its hardware threads");
-    }
-    return rc;
+    if (at_read_cpus(cores_at(job), &has) < 0)
+        return error_errno(err, errno, "read its hardware threads");
+    if (idset_equal(cpus, &has))
+        return 0;
+    AUTO_FREE char *wanted = idset_format(cpus), *got = idset_format(&has);
+    return error_set(err, ENOTSUP, "give it hardware threads %s: it has %s", wanted, got);
 }
 
 static int give_cpus(const struct job *job, const struct idset *cpus, struct error *err)
@@ -208,8 +204,8 @@ static int give_cpus(const struct job *job, const struct idset *cpus, struct err
     struct mover_request q = {.uid = 0};
     struct mover_answer a;
     AUTO_FREE char *text = idset_format(cpus);
-    if (!text || (size_t)snprintf(q.text, sizeof(q.text), "%s", text) >= sizeof(q.text))
-        return error_errno(err, ENOMEM, "give it hardware threads");
+    if ((size_t)snprintf(q.text, sizeof(q.text), "%s", text) >= sizeof(q.text))
+        return error_errno(err, E2BIG, "give it hardware threads");
     return jobs_ask(job->jobs, job, &q, MOVER_CPUS, -1, &a, err) < 0 ? -1
                                                                      : check_held(job, cpus, err);
 }
@@ -238,7 +234,7 @@ static int change_quietly(struct job *job, enum grant_cores how, size_t n, const
 void cores_tell(const struct job *job)
 {
     AUTO_FREE char *text = idset_format(&job->cores.cpus);
-    log_note("job %s now has hardware threads %s%s", job->name, text ? text : "?",
+    log_note("job %s now has hardware threads %s%s", job->name, text,
              job->cores.how == GRANT_CORES_SHARED ? ", as others have" : "");
 }
 
@@ -257,9 +253,7 @@ static int change(struct job *job, enum grant_cores how, size_t n, const unsigne
 static void make_room(struct jobs *j, const struct job *newcomer, struct sets *s)
 {
     struct error e;
-    AUTO_FREE unsigned char *wanted = malloc(j->cores.n + 1);
-    if (!wanted)
-        return;
+    AUTO_FREE unsigned char *wanted = must(malloc(j->cores.n + 1));
     memcpy(wanted, s->chosen, j->cores.n);
     for (size_t i = 0; i < j->n; i++) {
         struct job *job = j->job[i];
@@ -410,8 +404,8 @@ int cores_choose(struct job *job, const struct evidence *e, struct error *err)
 int cores_text(const struct job *job, char *buf, size_t n)
 {
     AUTO_FREE char *text =
-        job->cores.how == GRANT_CORES_ALL ? strdup("") : idset_format(&job->cores.cpus);
-    return text && (size_t)snprintf(buf, n, "%s", text) < n ? 0 : -1;
+        job->cores.how == GRANT_CORES_ALL ? NULL : idset_format(&job->cores.cpus);
+    return (size_t)snprintf(buf, n, "%s", text ? text : "") < n ? 0 : -1;
 }
 
 int cores_hold(struct job *job, int code, struct error *err)
@@ -540,8 +534,9 @@ int cores_lend(struct job *job, struct idset *cpus, struct error *err)
     AUTO(idset_free) struct idset kept = {0};
     if (!is_held(job))
         return error_set(err, ENOTSUP, "job %s has no cores of its own", job->name);
-    if (find_sets(j, job, &s) < 0 || idset_copy(&kept, &job->cores.cpus) < 0)
+    if (find_sets(j, job, &s) < 0)
         return error_errno(err, errno, "read which cores job %s has", job->name);
+    idset_copy(&kept, &job->cores.cpus);
     idset_subtract(&kept, cpus);
     host_cores_of_threads(&j->cores, &kept, s.chosen);
     int rc = count(j, s.chosen) > 0 ? 0 : choose_cores(&j->cores, s.own, 1, s.chosen);
@@ -613,9 +608,9 @@ void cores_describe(const struct job *job, struct grant_answer *ret)
     ret->cores = job->cores.n;
     if (job->cores.how != GRANT_CORES_ALL && at_read_cpus(cores_at(job), &has) == 0) {
         AUTO_FREE char *text = idset_format(&has);
-        AUTO_FREE unsigned char *set = calloc(1, job->jobs->cores.n + 1);
-        put_list(text ? text : "", ret->cpus, sizeof(ret->cpus));
-        if (set && job->cores.how == GRANT_CORES_CHOSEN) {
+        AUTO_FREE unsigned char *set = must(calloc(1, job->jobs->cores.n + 1));
+        put_list(text, ret->cpus, sizeof(ret->cpus));
+        if (job->cores.how == GRANT_CORES_CHOSEN) {
             host_cores_of_threads(&job->jobs->cores, &has, set);
             size_t n = count(job->jobs, set);
             ret->cores_beyond = n > job->cores.n ? (uint32_t)n - job->cores.n : 0;

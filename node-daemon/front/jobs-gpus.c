@@ -13,6 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "node-daemon/front/gpus.h"
 #include "node-daemon/front/jobs-private.h"
@@ -20,17 +21,12 @@
 static const char note[] = "gpus";
 
 /* NUMA nodes of the job's cores: those of all cores where it has none of its own. */
-static int nodes_of(const struct job *job, struct idset *ret)
+static void nodes_of(const struct job *job, struct idset *ret)
 {
     const struct host_cores *h = &job->jobs->cores;
-    AUTO_FREE unsigned char *set = calloc(1, h->n + 1);
-    if (!set)
-        return -1;
-    host_cores_of_threads(h, &job->cores.cpus, set);
     for (size_t c = 0; c < h->n; c++)
-        if (set[c] && idset_add(ret, h->core[c].node) < 0)
-            return -1;
-    return 0;
+        if (idset_intersects(&h->core[c].threads, &job->cores.cpus))
+            idset_add(ret, h->core[c].node);
 }
 
 static int choose(struct job *job, size_t more, struct error *err)
@@ -39,25 +35,24 @@ static int choose(struct job *job, size_t more, struct error *err)
     AUTO(gpus_free) struct gpus gpus = {0};
     AUTO(idset_free) struct idset nodes = {0};
     AUTO_CLOSE int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    AUTO_FREE const char **taken = calloc(j->n + 1, sizeof(*taken));
-    for (size_t i = 0; taken && i < j->n; i++)
+    if (root < 0)
+        return error_errno(err, errno, "choose GPUs for job %s", job->name);
+    AUTO_FREE const char **taken = must(calloc(j->n + 1, sizeof(*taken)));
+    for (size_t i = 0; i < j->n; i++)
         taken[i] = j->job[i]->gpus;
-    int rc = root >= 0 && taken && nodes_of(job, &nodes) == 0 &&
-                     gpus_read(root, j->conf->gpus, &gpus) == 0
-                 ? 0
-                 : error_errno(err, errno, "choose GPUs for job %s", job->name);
-    for (size_t i = 0; rc == 0 && j->conf->gpu && i < gpus.n; i++)
+    nodes_of(job, &nodes);
+    gpus_read(root, j->conf->gpus, &gpus);
+    for (size_t i = 0; j->conf->gpu && i < gpus.n; i++)
         if (idset_count(&j->conf->gpu[i].cores) > 0)
             gpus.gpu[i].cores = &j->conf->gpu[i].cores;
-    size_t got = rc == 0 ? gpus_choose(&gpus, taken, &nodes, &job->cores.cpus, more, job->gpus,
-                                       sizeof(job->gpus))
-                         : 0;
-    if (rc == 0 && got < more)
-        rc = error_set(err, ENOSPC,
-                       "job %s is to have %zu GPU%s more of this host, and of its %zu only %zu %s "
-                       "free",
-                       job->name, more, plural(more), gpus.n, got, got == 1 ? "is" : "are");
-    return rc;
+    size_t got =
+        gpus_choose(&gpus, taken, &nodes, &job->cores.cpus, more, job->gpus, sizeof(job->gpus));
+    if (got < more)
+        return error_set(err, ENOSPC,
+                         "job %s is to have %zu GPU%s more of this host, and of its %zu only %zu "
+                         "%s free",
+                         job->name, more, plural(more), gpus.n, got, got == 1 ? "is" : "are");
+    return 0;
 }
 
 /* ---- holding --------------------------------------------------------------------------------- */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jobs-loans.c - what other jobs may have of a job's cores and GPUs while a step of it is suspended
+/* jobs-loans.c - which of a job's cores and GPUs other jobs may use while a step of it is suspended
  *
- * The step's starter says when it has frozen the ranks, and when they go on. It is not believed:
- * the cgroup that it names is frozen or not by the kernel's word, which is looked at again with all
- * jobs, so a starter that was killed leaves nothing lent. The job's cpuset has none of the cores
- * that are lent: what its user runs meanwhile is in nobody's way, whatever is said of it. Of GPUs
- * the job can open none that is lent, but a process that has it open and is not frozen can use it:
- * that is why GPUs are a choice of their own.
+ * The step's starter says when it has frozen the ranks, and when they go on. mprund does not rely
+ * on that: it asks the kernel whether the cgroup that the starter names is frozen, and asks again
+ * whenever it looks at all jobs, so a starter that was killed leaves nothing lent. The job's cpuset
+ * loses the cores that are lent, so whatever its user runs meanwhile disturbs no other job. The job
+ * cannot open a GPU that is lent, but a process that has it open and is not frozen can use it: so
+ * the configuration enables loans of GPUs apart from those of cores.
  *
- * A note at the job's directory has them all, for a daemon that is started again. */
+ * A note at the job's directory lists all of them, so that a daemon that is started again knows
+ * them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +17,12 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "containment/cgroup/dir.h"
 #include "node-daemon/front/gpus.h"
 #include "node-daemon/front/jobs-private.h"
+#include "node-daemon/front/quota.h"
 
 static const char note[] = "lent";
 
@@ -57,7 +60,7 @@ static void take_note(const struct job *job)
     for (const struct loan *l = job->loans; l && len < sizeof(text); l = l->next) {
         AUTO_FREE char *cpus = idset_format(&l->cpus);
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%s %s %s\n", l->cgroup,
-                                cpus && *cpus ? cpus : "-", l->gpus[0] ? l->gpus : "-");
+                                *cpus ? cpus : "-", l->gpus[0] ? l->gpus : "-");
     }
     if (jobs_note(job->jobs, job, note, text) < 0)
         log_warn("note what job %s lends at its cgroup: %s; it does not get that back after a "
@@ -67,9 +70,7 @@ static void take_note(const struct job *job)
 
 static struct loan *add(struct job *job, const char *cgroup)
 {
-    struct loan *l = calloc(1, sizeof(*l));
-    if (!l)
-        return NULL;
+    struct loan *l = must(calloc(1, sizeof(*l)));
     snprintf(l->cgroup, sizeof(l->cgroup), "%s", cgroup);
     l->next = job->loans;
     job->loans = l;
@@ -106,22 +107,13 @@ static void lend_gpus(struct job *job, struct loan *l, const char *asked)
     gpus_hold(job);
 }
 
-/* Users can cause these lines: the first few times, then when there are ten times as many. */
-static bool is_to_tell(const struct job *job)
-{
-    uint64_t power = 10;
-    while (power < job->lent)
-        power *= 10;
-    return job->lent <= 3 || job->lent == power;
-}
-
 static void tell(const struct job *job, const struct loan *l)
 {
-    if (!is_to_tell(job))
+    if (!times_are_to_tell(job->lent))
         return;
     AUTO_FREE char *cpus = idset_format(&l->cpus);
     log_note("job %s is suspended: others can have its hardware threads %s, GPUs %s", job->name,
-             cpus && *cpus ? cpus : "none", l->gpus[0] ? l->gpus : "none");
+             *cpus ? cpus : "none", l->gpus[0] ? l->gpus : "none");
 }
 
 static int lend(struct job *job, const char *cgroup, struct idset *cpus, const char *gpus,
@@ -131,9 +123,9 @@ static int lend(struct job *job, const char *cgroup, struct idset *cpus, const c
     unsigned lends = job->jobs->conf->lends;
     for (const struct loan *l = job->loans; l; l = l->next)
         n++;
-    struct loan *l = n < LOANS_MAX ? add(job, cgroup) : NULL;
-    if (!l)
-        return error_errno(err, n < LOANS_MAX ? ENOMEM : E2BIG, "lend what job %s has", job->name);
+    if (n >= LOANS_MAX)
+        return error_errno(err, E2BIG, "lend what job %s has", job->name);
+    struct loan *l = add(job, cgroup);
     int rc = lends & LEND_CORES ? cores_lend(job, cpus, err) : 0;
     if (rc < 0 || !(lends & LEND_CORES))
         idset_free(cpus);
@@ -187,7 +179,7 @@ static void end(struct job *job, struct loan *l)
     drop(job, l); /* first: the memory of a job that lends is not looked at */
     if (cores_take_back(job, &cpus, &e) < 0)
         log_warn("job %s goes on with the cores that it kept: %s", job->name, e.text);
-    else if (idset_count(&cpus) > 0 && is_to_tell(job))
+    else if (idset_count(&cpus) > 0 && times_are_to_tell(job->lent))
         cores_tell(job);
     idset_free(&cpus);
     take_note(job);
@@ -197,7 +189,7 @@ static void end(struct job *job, struct loan *l)
     gpus_note(job);
     gpus_hold(job);
     jobs_gpus_of_others(job, shared, sizeof(shared));
-    if (shared[0] && is_to_tell(job))
+    if (shared[0] && times_are_to_tell(job->lent))
         log_warn("job %s goes on with GPUs %s, which another job has, too", job->name, shared);
 }
 
@@ -232,8 +224,6 @@ void loans_read(struct job *job)
     for (const char *at = text; sscanf(at, "%127s %511s %255s%n", cgroup, cpus, gpus, &n) == 3;
          at += n) {
         struct loan *l = add(job, cgroup);
-        if (!l)
-            return;
         (void)idset_parse(strcmp(cpus, "-") ? cpus : "", &l->cpus, NULL);
         snprintf(l->gpus, sizeof(l->gpus), "%s", strcmp(gpus, "-") ? gpus : "");
     }
@@ -252,13 +242,9 @@ size_t loans_count_gpus(const struct job *job)
 void loans_describe(const struct job *job, struct grant_answer *ret)
 {
     const struct host_cores *h = &job->jobs->cores;
-    for (const struct loan *l = job->loans; l; l = l->next) {
-        AUTO_FREE unsigned char *set = calloc(1, h->n + 1);
-        if (!set)
-            return;
-        host_cores_of_threads(h, &l->cpus, set);
-        ret->cores_lent += (uint32_t)host_cores_count(h, set);
-    }
+    for (const struct loan *l = job->loans; l; l = l->next)
+        for (size_t c = 0; c < h->n; c++)
+            ret->cores_lent += idset_intersects(&h->core[c].threads, &l->cpus);
     ret->gpus_lent = (uint32_t)loans_count_gpus(job);
 }
 

@@ -8,7 +8,6 @@
  * not know what was done before. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -17,15 +16,17 @@
 
 enum { KERNELS_PART = 20 };
 
-/* Bytes of all nodes that have one of these cores, and which these are. */
-static uint64_t memory_of(const struct host_cores *h, const unsigned char *set,
+/* Bytes of all nodes whose cores have one of these hardware threads, and which these are. */
+static uint64_t memory_of(const struct host_cores *h, const struct idset *threads,
                           struct idset *ret_nodes)
 {
     uint64_t sum = 0;
     for (size_t c = 0; c < h->n; c++)
-        if (set[c] && !idset_has(ret_nodes, h->core[c].node) &&
-            idset_add(ret_nodes, h->core[c].node) == 0)
+        if (idset_intersects(&h->core[c].threads, threads) &&
+            !idset_has(ret_nodes, h->core[c].node)) {
+            idset_add(ret_nodes, h->core[c].node);
             sum += h->core[c].node_memory;
+        }
     return sum;
 }
 
@@ -37,8 +38,8 @@ static int give(const struct job *job, const struct idset *nodes, struct error *
     AUTO_FREE char *text = idset_format(nodes);
     if (at_read_memory_nodes(cores_at(job), &has) == 0 && idset_equal(&has, nodes))
         return 0;
-    if (!text || (size_t)snprintf(q.text, sizeof(q.text), "%s", text) >= sizeof(q.text))
-        return error_errno(err, ENOMEM, "name its nodes");
+    if ((size_t)snprintf(q.text, sizeof(q.text), "%s", text) >= sizeof(q.text))
+        return error_errno(err, E2BIG, "name its nodes");
     if (jobs_ask(job->jobs, job, &q, MOVER_MEMS, -1, &a, err) < 0)
         return -1;
     log_note("job %s has memory of NUMA nodes %s", job->name, text);
@@ -49,14 +50,12 @@ void nodes_hold_memory(const struct job *job)
 {
     const struct jobs *j = job->jobs;
     struct grant_answer a = {.memory = GRANT_UNLIMITED};
-    struct idset own = {0}, all = {0};
+    AUTO(idset_free) struct idset own = {0}, all = {0};
     struct error e;
-    AUTO_FREE unsigned char *set = calloc(1, j->cores.n + 1);
-    if (!j->conf->node_rounding || job->cores.how == GRANT_CORES_ALL || job->loans || !set)
+    if (!j->conf->node_rounding || job->cores.how == GRANT_CORES_ALL || job->loans)
         return;
     jobs_describe(j, job, &a);
-    host_cores_of_threads(&j->cores, &job->cores.cpus, set);
-    uint64_t room = memory_of(&j->cores, set, &own);
+    uint64_t room = memory_of(&j->cores, &job->cores.cpus, &own);
     bool fits = job->cores.how == GRANT_CORES_CHOSEN && a.memory != GRANT_UNLIMITED &&
                 a.memory <= room - room / KERNELS_PART;
     int rc = 0;
@@ -64,6 +63,4 @@ void nodes_hold_memory(const struct job *job)
         rc = error_errno(&e, errno, "read which nodes there are");
     if (rc < 0 || give(job, fits ? &own : &all, &e) < 0)
         log_warn("choose the memory nodes of job %s: %s", job->name, e.text);
-    idset_free(&own);
-    idset_free(&all);
 }

@@ -12,7 +12,7 @@ struct jobs {
     const struct conf *conf;
     struct jobs_watch watch;
     struct job **job;
-    size_t n, cap;
+    size_t n;
     struct loop_timer check;
     struct host_cores cores;
     int cores_part;          /* the one of the ground in which jobs have cpusets; -1: none */
@@ -26,8 +26,8 @@ int jobs_ask(const struct jobs *j, const struct job *job, struct mover_request *
              enum mover_op what, int fd, struct mover_answer *a, struct error *err);
 
 /* jobs-scan.c: names of directories, and finding them again */
-void job_dir_name(struct job *job);            /* a new one, with a nonce */
-int jobs_add(struct jobs *j, struct job *job); /* takes job */
+void job_dir_name(struct job *job);             /* a new one, with a nonce */
+void jobs_add(struct jobs *j, struct job *job); /* takes job */
 /* Look at the job again as soon as it is empty. */
 void jobs_watch_empty(struct jobs *j, struct job *job);
 void jobs_forget(struct jobs *j, struct job *job);
@@ -39,7 +39,7 @@ int cores_open(struct jobs *j, struct error *err);
  * manager's own choice may push others aside. 0, or -1 with err: it must not be without cores of
  * its own. */
 int cores_choose(struct job *job, const struct evidence *e, struct error *err);
-/* The hardware threads that its new cpuset is to get: "" where it is to have all. -1: no memory. */
+/* The hardware threads that its new cpuset is to get: "" where it is to have all. -1: no room. */
 int cores_text(const struct job *job, char *buf, size_t n);
 /* The cpuset was made with them; code: errno if it was not. 0, or -1 as cores_choose(). */
 int cores_hold(struct job *job, int code, struct error *err);

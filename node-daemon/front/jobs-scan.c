@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "node-daemon/front/jobs-private.h"
 #include "node-daemon/lib/marks.h"
 
@@ -55,21 +56,11 @@ static int job_parse_dir(const char *dir, struct job *ret)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-int jobs_add(struct jobs *j, struct job *job)
+void jobs_add(struct jobs *j, struct job *job)
 {
-    if (j->n == j->cap) {
-        size_t cap = j->cap ? 2 * j->cap : 16;
-        struct job **grown = realloc(j->job, cap * sizeof(struct job *));
-        if (!grown) {
-            free(job);
-            return -1;
-        }
-        j->job = grown;
-        j->cap = cap;
-    }
+    j->job = must(reallocarray(j->job, j->n + 1, sizeof(struct job *)));
     job->jobs = j;
     j->job[j->n++] = job;
-    return 0;
 }
 
 void jobs_forget(struct jobs *j, struct job *job)
@@ -96,30 +87,25 @@ static int read_mark(mode_t mode, struct job *job)
     return job->bound || mark == MARK_WHOLE;
 }
 
-static int take_up(struct jobs *j, const struct job *found, struct error *err)
+static void take_up(struct jobs *j, const struct job *found)
 {
     struct stat st;
-    struct job *job = malloc(sizeof(*job));
-    if (!job)
-        return error_errno(err, ENOMEM, "read which jobs there are");
+    struct job *job = must(malloc(sizeof(*job)));
     *job = *found;
     job->known = -1;
     int whole = ground_owner(j->ground, job->dir, &job->uid) == 0 &&
                 fstatat(j->ground->part[0].fd, job->dir, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
                 read_mark(st.st_mode, job);
-    if (jobs_add(j, job) < 0)
-        return error_errno(err, ENOMEM, "read which jobs there are");
+    jobs_add(j, job);
     cores_read(job); /* also one that has ended has them until it is gone */
     gpus_note_read(job);
-    if (whole)
-        loans_read(job);
-    if (whole)
-        gpus_hold(job);
-    if (whole)
-        jobs_watch_empty(j, job);
-    else
+    if (!whole) {
         job_end(job);
-    return 0;
+        return;
+    }
+    loans_read(job);
+    gpus_hold(job);
+    jobs_watch_empty(j, job);
 }
 
 static int is_tracked(const struct jobs *j, const char *dir)
@@ -141,9 +127,9 @@ int jobs_scan(struct jobs *j, struct error *err)
         while ((e = readdir(d))) {
             if (e->d_type != DT_DIR || job_parse_dir(e->d_name, &found) < 0)
                 continue;
-            if (part == 0 && take_up(j, &found, err) < 0)
-                return -1;
-            if (part > 0 && !is_tracked(j, e->d_name))
+            if (part == 0)
+                take_up(j, &found);
+            else if (!is_tracked(j, e->d_name))
                 job_end_stray(j, e->d_name);
         }
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "node-daemon/front/jobs-private.h"
 
 /* How often managers are asked about their jobs, and cgroups whether anybody is in them. A site's
@@ -56,19 +57,11 @@ void jobs_watch_empty(struct jobs *j, struct job *job)
 struct jobs *jobs_create(struct loop *l, struct start *start, const struct ground *g,
                          const struct conf *conf, const struct jobs_watch *watch, struct error *err)
 {
-    struct jobs *j = calloc(1, sizeof(*j));
-    if (j) {
-        j->loop = l;
-        j->start = start;
-        j->ground = g;
-        j->conf = conf;
-        j->watch = *watch;
-        loop_timer_init(&j->check, l, check_now, j);
-        j->watches = watches_create(l);
-    }
-    if (!j)
-        error_errno(err, ENOMEM, "read which jobs there are");
-    else if (cores_open(j, err) == 0 && jobs_scan(j, err) == 0) {
+    struct jobs *j = must(calloc(1, sizeof(*j)));
+    *j = (struct jobs){.loop = l, .start = start, .ground = g, .conf = conf, .watch = *watch};
+    loop_timer_init(&j->check, l, check_now, j);
+    j->watches = watches_create(l);
+    if (cores_open(j, err) == 0 && jobs_scan(j, err) == 0) {
         check_all(j);
         return j;
     }
@@ -80,7 +73,6 @@ void jobs_destroy(struct jobs *j)
 {
     if (!j)
         return;
-    int saved = errno;
     while (j->n > 0)
         jobs_forget(j, j->job[j->n - 1]);
     host_cores_free(&j->cores);
@@ -88,7 +80,6 @@ void jobs_destroy(struct jobs *j)
     watches_destroy(j->watches);
     free(j->job);
     free(j);
-    errno = saved;
 }
 
 size_t jobs_count(const struct jobs *j)
@@ -137,7 +128,7 @@ static int make_cgroups(const struct jobs *j, struct job *job, struct limits *li
                               .descendants = (uint32_t)j->conf->max_descendants};
     struct mover_answer a;
     if (cores_text(job, q.text, sizeof(q.text)) < 0)
-        return error_errno(err, ENOMEM, "make the cgroup of job '%s'", job->name);
+        return error_errno(err, E2BIG, "make the cgroup of job '%s'", job->name);
     if (jobs_ask(j, job, &q, MOVER_MAKE, -1, &a, err) < 0)
         return -1;
     *limits = a.limits;
@@ -146,15 +137,12 @@ static int make_cgroups(const struct jobs *j, struct job *job, struct limits *li
 
 static struct job *job_new(struct jobs *j, enum grant_manager manager, const char *name, uid_t uid)
 {
-    struct job *job = calloc(1, sizeof(*job));
-    if (!job)
-        return NULL;
-    job->manager = manager;
-    job->uid = uid;
-    job->known = -1;
+    struct job *job = must(calloc(1, sizeof(*job)));
+    *job = (struct job){.manager = manager, .uid = uid, .known = -1};
     snprintf(job->name, sizeof(job->name), "%s", name);
     job_dir_name(job);
-    return jobs_add(j, job) < 0 ? NULL : job;
+    jobs_add(j, job);
+    return job;
 }
 
 /* A lack of them is no reason to keep it from running: the manager has counted them. */
@@ -168,11 +156,9 @@ static void give_gpus(struct job *job, unsigned n)
 struct job *jobs_make(struct jobs *j, enum grant_manager manager, struct evidence *e,
                       struct error *err)
 {
-    int is_name = grant_is_job_name(e->name);
-    struct job *job = is_name ? job_new(j, manager, e->name, e->uid) : NULL;
-    if (!job)
-        return error_null(
-            error_errno(err, is_name ? ENOMEM : EINVAL, "make the cgroup of job '%s'", e->name));
+    if (!grant_is_job_name(e->name))
+        return error_null(error_errno(err, EINVAL, "make the cgroup of job '%s'", e->name));
+    struct job *job = job_new(j, manager, e->name, e->uid);
     int rc = cores_choose(job, e, err);
     if (rc == 0)
         rc = make_cgroups(j, job, &e->limits, err);

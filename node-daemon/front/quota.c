@@ -87,3 +87,11 @@ void quota_leave(struct quota *q, uid_t uid)
     if (u && u->connections > 0)
         u->connections--;
 }
+
+bool times_are_to_tell(uint64_t times)
+{
+    uint64_t power = 10;
+    while (power < times)
+        power *= 10;
+    return times <= 3 || times == power;
+}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* More than max_connections, so that each connected user has an entry. */
@@ -32,3 +33,6 @@ double quota_left(struct quota *q, uid_t uid);
  * up. */
 bool quota_is_to_tell(struct quota *q, uid_t uid, double now);
 void quota_leave(struct quota *q, uid_t uid);
+/* Should mprund log what users have caused so many times? Yes for the first few times, then each
+ * time that it is ten times as often. */
+bool times_are_to_tell(uint64_t times);

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "node-daemon/lib/trace.h"
 
@@ -114,16 +115,14 @@ static int ask(struct refine *r, const struct job *job, enum reader_op what, rea
                struct error *err)
 {
     struct reader_request q = {.manager = job->manager};
-    struct question *own = calloc(1, sizeof(*own));
-    if (!own)
-        return error_errno(err, ENOMEM, "ask about job %s", job->name);
+    AUTO_FREE struct question *own = must(calloc(1, sizeof(*own)));
     own->refine = r;
     snprintf(own->job, sizeof(own->job), "%s", job->name);
     snprintf(q.job, sizeof(q.job), "%s", job->name);
-    if (reader_ask(r->reader, 0, what, &q, -1, fn, own, NULL, err) == 0)
-        return 0;
-    free(own);
-    return -1;
+    if (reader_ask(r->reader, 0, what, &q, -1, fn, own, NULL, err) < 0)
+        return -1;
+    (void)take_ptr(own); /* fn frees it */
+    return 0;
 }
 
 static int is_to_ask_again(const struct job *job)

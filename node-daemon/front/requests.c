@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/must.h"
 #include "node-daemon/front/grants.h"
+#include "node-daemon/front/quota.h"
 #include "node-daemon/front/refine.h"
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/ge-names.h"
@@ -49,15 +51,6 @@ static void refuse(struct requests *r, struct grant_answer *a, const struct clie
     r->untold = 0;
 }
 
-/* Lines that users can cause are told the first few times, then when they are ten times as many. */
-static int is_to_tell(uint64_t times)
-{
-    uint64_t power = 10;
-    while (power < times)
-        power *= 10;
-    return times <= 3 || times == power;
-}
-
 /* A user can be the cause, by removing what is its own. */
 static void fail(struct requests *r, struct grant_answer *a, const struct client *peer,
                  const char *what, const struct error *why)
@@ -67,7 +60,7 @@ static void fail(struct requests *r, struct grant_answer *a, const struct client
     if (peer->uid == 0 || r->failed <= 3)
         log_error("%s for pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid,
                   why->text);
-    else if (is_to_tell(r->failed))
+    else if (times_are_to_tell(r->failed))
         log_error("%s for pid %d of user %u: %s; so it was %llu times by now", what, (int)peer->pid,
                   (unsigned)peer->uid, why->text, (unsigned long long)r->failed);
 }
@@ -186,7 +179,7 @@ struct job *requests_job(struct requests *r, enum grant_manager manager, const s
 static void give_place(struct requests *r, struct job *job, const struct client *peer,
                        struct grant_answer *a)
 {
-    if (is_to_tell(++job->asked))
+    if (times_are_to_tell(++job->asked))
         trace("asked job=%s pid=%d times=%llu", job->name, (int)peer->pid,
               (unsigned long long)job->asked);
     sentinel_put(r->sentinels, job);
@@ -353,7 +346,7 @@ static int sign(struct requests *r, struct client *peer, struct job *job, struct
     return 1;
 }
 
-/* NULL: not yet, with *ret_n 0. Else a, or others in its place. */
+/* NULL: not yet. Else a, or others in its place. */
 static struct grant_answer *token(struct requests *r, struct client *peer, struct grant_answer *a,
                                   size_t *ret_n)
 {
@@ -364,14 +357,12 @@ static struct grant_answer *token(struct requests *r, struct client *peer, struc
     if (!job_of_peer(r, peer, "grant", &job, part, sizeof(part), a) ||
         (job && !sign(r, peer, job, &signed_ones, ret_n, &e))) {
         free(a);
-        *ret_n = 0;
         return NULL;
     }
     if (signed_ones) {
         free(a);
         return signed_ones;
     }
-    *ret_n = 1;
     if (job)
         answer_init(a, GRANT_REFUSED, e.text);
     return a;
@@ -575,10 +566,8 @@ struct grant_answer *requests_answer(struct requests *r, struct client *peer,
                                      const struct grant_request *q, size_t *ret_n)
 {
     size_t most = q->op == GRANT_STATUS ? jobs_count(r->jobs) + 1 : 1;
-    struct grant_answer *a = calloc(most, sizeof(*a));
+    struct grant_answer *a = must(calloc(most, sizeof(*a)));
     *ret_n = 1;
-    if (!a)
-        return NULL;
     if (q->op == GRANT_TOKEN)
         return token(r, peer, a, ret_n);
     int done = q->op == GRANT_PLACE       ? place(r, peer, a)
@@ -592,6 +581,5 @@ struct grant_answer *requests_answer(struct requests *r, struct client *peer,
     if (done)
         return a;
     free(a);
-    *ret_n = 0;
     return NULL;
 }

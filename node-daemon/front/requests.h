@@ -30,9 +30,9 @@ struct client { /* a connected process, and the findings for its one request */
 
 /* An answer of this result; text may be NULL. */
 void answer_init(struct grant_answer *a, enum grant_result result, const char *text);
-/* Serve a request: returns a malloc'ed array of *ret_n answers. NULL with *ret_n 0: it cannot be
- * answered yet; call again when something about jobs is settled. NULL else: out of memory. request
- * has the right size; the peer chose all of its contents. */
+/* Serve a request: returns a malloc'ed array of *ret_n answers. NULL: it cannot be answered yet;
+ * call again when something about jobs is settled. request has the right size; the peer chose all
+ * of its contents. */
 struct grant_answer *requests_answer(struct requests *r, struct client *peer,
                                      const struct grant_request *request, size_t *ret_n);
 

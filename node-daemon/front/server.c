@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* server.c - the socket
  *
- * Anybody on the host can connect, so a connection costs little: a place of max_connections and of
- * its user's few, a second to say what it wants, five to have an answer where a manager has to be
- * asked for it, five to hear it. When all places are taken the one that has been silent for longest
- * makes room; when nobody is silent, users are turned away.
+ * Anybody on the host can connect, so a connection gets little: one place of max_connections and of
+ * user_connections, one second to send its request, five to get an answer where mprund has to ask a
+ * manager, and five to read it. When all places are taken, mprund closes the connection that has
+ * been silent for longest; when none is silent, it turns users away.
  *
- * Connections are accepted some at a time, and requests are answered one by one, root's first, then
- * that of the user who took the least of mprund's time of late. Root's socket is looked at between
- * two requests: a shepherd is not to wait because users keep mprund busy. */
+ * mprund accepts some connections at a time and answers requests one by one: root's first, then
+ * that of the user who took the least of mprund's time of late. It looks at root's socket between
+ * two requests, so that a shepherd does not wait while users keep mprund busy. */
 #include "node-daemon/front/server.h"
 
 #include <errno.h>
@@ -22,6 +22,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "node-daemon/lib/unlinger.h"
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
@@ -123,7 +124,7 @@ static void wait_for_more(struct connection *c)
     c->state = c->client.found.is_held ? IS_HELD : IS_WAITING;
 }
 
-/* The answers, or NULL: out of memory, or with c->n 0 there is none yet. */
+/* The answers, or NULL: there is none yet. */
 static struct grant_answer *answers_to(struct connection *c)
 {
     const struct grant_request q = c->asked;
@@ -131,9 +132,8 @@ static struct grant_answer *answers_to(struct connection *c)
     c->n = 1;
     if (!fault)
         return requests_answer(c->server->requests, &c->client, &q, &c->n);
-    struct grant_answer *a = calloc(1, sizeof(*a));
-    if (a)
-        answer_init(a, GRANT_BAD, fault);
+    struct grant_answer *a = must(calloc(1, sizeof(*a)));
+    answer_init(a, GRANT_BAD, fault);
     return a;
 }
 
@@ -148,12 +148,8 @@ static void answer(struct connection *c)
     c->answers = answers_to(c);
     quota_charge(&c->server->quota, c->client.uid, loop_now() - start,
                  c->answers && is_refusal(c->answers));
-    if (!c->answers && c->n == 0) {
-        wait_for_more(c);
-        return;
-    }
     if (!c->answers) {
-        connection_close(c);
+        wait_for_more(c);
         return;
     }
     c->state = IS_HEARING;
@@ -287,17 +283,9 @@ static bool make_room(struct server *s, uid_t uid)
 /* Takes fd. */
 static void connection_open(struct server *s, int fd, const struct ucred *who)
 {
-    struct connection *c = calloc(1, sizeof(*c));
-    if (c) {
-        c->io = loop_io_create(s->loop, fd, LOOP_READ, connection_ready, c);
-        loop_timer_init(&c->timer, s->loop, time_over, c);
-    }
-    if (!c || !c->io) {
-        quota_leave(&s->quota, who->uid);
-        free(c);
-        unlinger_close(&fd);
-        return;
-    }
+    struct connection *c = must(calloc(1, sizeof(*c)));
+    c->io = loop_io_create(s->loop, fd, LOOP_READ, connection_ready, c);
+    loop_timer_init(&c->timer, s->loop, time_over, c);
     c->server = s;
     c->fd = fd;
     c->client = (struct client){.fd = fd, .pid = who->pid, .uid = who->uid};
@@ -428,14 +416,11 @@ int server_listen(struct server *s, struct error *err)
 {
     struct stat at;
     int fd = s->start->of[GIFT_SOCKET], roots = s->start->of[GIFT_ROOT_SOCKET];
-    struct loop_io *io = loop_io_create(s->loop, fd, LOOP_READ, users_come, s);
-    if (!io || lstat(GRANT_SOCKET, &at) < 0) {
-        loop_io_destroy(io);
+    if (lstat(GRANT_SOCKET, &at) < 0)
         return error_errno(err, errno, "listen at '%s'", GRANT_SOCKET);
-    }
     loop_io_destroy(s->io);
     loop_io_destroy(s->roots_io);
-    s->io = io;
+    s->io = loop_io_create(s->loop, fd, LOOP_READ, users_come, s);
     s->roots_io = roots < 0 ? NULL : loop_io_create(s->loop, roots, LOOP_READ, root_comes, s);
     s->inode = at.st_ino;
     s->told = 0;

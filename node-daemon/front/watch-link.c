@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "node-daemon/front/grants.h"
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/watch-protocol.h"
@@ -42,8 +43,6 @@ static void take_link(struct watch_link *w)
         return;
     (void)fd_set_nonblock(w->fd, 1); /* one that hangs is not waited for */
     w->io = loop_io_create(w->loop, w->fd, LOOP_READ, readable, w);
-    if (!w->io)
-        drop_link(w);
 }
 
 static void say(struct watch_link *w, struct watch_record *r, enum watch_op what, uint64_t id)
@@ -180,23 +179,29 @@ static void claim_answered(void *arg, const struct reader_answer *a)
     refuse(c->w, c->record.head.id, a != NULL, &e);
 }
 
+static struct claim *new_claim(struct watch_link *w, const struct watch_record *r)
+{
+    struct claim *c = must(malloc(sizeof(*c)));
+    *c = (struct claim){.w = w, .record = *r};
+    return c;
+}
+
 static void take_claim(struct watch_link *w, const struct watch_record *r)
 {
     struct error e;
-    struct claim *c = w->claims < CLAIMS_MAX ? calloc(1, sizeof(*c)) : NULL;
-    if (!c) {
-        error_errno(&e, ENOMEM, "look for the job of pid %d", (int)r->pid);
+    if (w->claims >= CLAIMS_MAX) {
+        error_errno(&e, EBUSY, "look for the job of pid %d", (int)r->pid);
         refuse(w, r->head.id, false, &e);
         return;
     }
-    *c = (struct claim){.w = w, .record = *r};
-    w->claims++;
+    AUTO_FREE struct claim *c = new_claim(w, r);
     if (reader_ask(w->r->reader, 0, READER_CLAIM, &c->record.claim, -1, claim_answered, c, NULL,
-                   &e) == 0)
+                   &e) < 0) {
+        refuse(w, r->head.id, false, &e);
         return;
-    w->claims--;
-    refuse(w, r->head.id, false, &e);
-    free(c);
+    }
+    (void)take_ptr(c); /* claim_answered() frees it */
+    w->claims++;
 }
 
 static void take_entered(struct watch_link *w, const struct watch_record *r)
@@ -248,14 +253,12 @@ static void ask_tasks(struct watch_link *w, const struct watch_record *r)
 {
     struct reader_request q = {.manager = GRANT_GRIDENGINE};
     struct watch_record none = {.code = EIO};
-    struct claim *c = calloc(1, sizeof(*c));
-    if (c)
-        *c = (struct claim){.w = w, .record = *r};
-    if (c && w->r->conf->ge_spool &&
+    AUTO_FREE struct claim *c = new_claim(w, r);
+    if (w->r->conf->ge_spool &&
         reader_ask(w->r->reader, 0, READER_TASKS, &q, -1, task_answered, c, NULL, NULL) == 0)
-        return;
-    free(c);
-    say(w, &none, WATCH_TASK, r->head.id);
+        (void)take_ptr(c); /* task_answered() frees it */
+    else
+        say(w, &none, WATCH_TASK, r->head.id);
 }
 
 /* ---- the link -------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/must.h"
 #include "node-daemon/reader/ge-config.h"
 #include "node-daemon/reader/inquiry.h"
 
@@ -52,12 +53,11 @@ static void answered(void *arg, const char *job, const struct demand *demand,
     d->fn(d->arg, &a);
 }
 
-int demands_open(struct demands *d, struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
-                 struct error *err)
+void demands_open(struct demands *d, struct loop *l, const struct conf *conf, reply_fn fn,
+                  void *arg)
 {
     *d = (struct demands){.conf = conf, .fn = fn, .arg = arg};
-    d->inquiries = inquiries_create(l, conf, NULL, answered, d, err);
-    return d->inquiries ? 0 : -1;
+    d->inquiries = inquiries_create(l, conf, NULL, answered, d);
 }
 
 void demands_forget(struct demands *d)
@@ -80,17 +80,14 @@ static int ask(struct demands *d, const struct reader_request *q, struct error *
         return error_set(err, ENOTSUP, "there is no qstat in mprund's configuration");
     if (!ge_is_job(q->job))
         return error_set(err, EINVAL, "'%s' is no job of Grid Engine's", q->job);
-    AUTO_FREE struct asked *a = calloc(1, sizeof(*a));
-    if (!a)
-        return error_errno(err, ENOMEM, "ask about job %s", q->job);
-    a->id = q->head.id;
-    memcpy(a->job, q->job, sizeof(a->job));
     if (inquiries_ask(d->inquiries, q->job, err) < 0)
         return -1;
     struct asked **last = &d->first;
     while (*last)
         last = &(*last)->next;
-    *last = take_ptr(a);
+    *last = must(calloc(1, sizeof(**last)));
+    (*last)->id = q->head.id;
+    memcpy((*last)->job, q->job, sizeof((*last)->job));
     return 0;
 }
 

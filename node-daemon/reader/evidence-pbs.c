@@ -102,12 +102,8 @@ static char *read_whole(int dir, const char *name, size_t *ret_n)
 {
     struct stat st;
     AUTO_CLOSE int fd = open_roots(dir, name, 0);
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > JOB_FILE_MAX)
-        return NULL;
-    AUTO_FREE char *bytes = calloc(1, (size_t)st.st_size + 1);
-    ssize_t n = bytes ? read(fd, bytes, (size_t)st.st_size) : -1;
-    *ret_n = n < 0 ? 0 : (size_t)n;
-    return n < 0 ? NULL : take_ptr(bytes);
+    bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    return is_file ? fd_slurp(fd, JOB_FILE_MAX, ret_n) : NULL;
 }
 
 static void take_share(const struct pbs_job *job, struct evidence *e)

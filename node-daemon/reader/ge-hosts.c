@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/must.h"
+
 static int by_name(const void *a, const void *b)
 {
     const struct ge_host *x = a, *y = b;
@@ -53,9 +55,7 @@ static size_t merge(struct ge_host *hosts, size_t n)
 struct ge_host *ge_hosts_of_several(const char *text, size_t *ret_n)
 {
     size_t n = 0;
-    struct ge_host *hosts = calloc(count_lines(text), sizeof(*hosts));
-    if (!hosts)
-        return NULL;
+    struct ge_host *hosts = must(calloc(count_lines(text), sizeof(*hosts)));
     for (const char *line = text; *line;) {
         size_t len = strcspn(line, "\n");
         if (len > 0 && take_line(line, len, &hosts[n++]) < 0) {

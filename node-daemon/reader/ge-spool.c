@@ -127,12 +127,8 @@ char *ge_spool_text(const struct conf *c, int dir, const char *name)
     AUTO_CLOSE int fd = open_trusted(c, dir, name, 0);
     if (fd < 0 || fstat(fd, &st) < 0)
         return NULL;
-    if (!S_ISREG(st.st_mode) || st.st_size > TEXT_MAX) {
-        errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
-        return NULL;
-    }
-    AUTO_FREE char *text = calloc(1, (size_t)st.st_size + 1);
-    return text && read(fd, text, (size_t)st.st_size) >= 0 ? take_ptr(text) : NULL;
+    errno = EINVAL;
+    return S_ISREG(st.st_mode) ? fd_slurp(fd, TEXT_MAX, NULL) : NULL;
 }
 
 int ge_spool_each(const struct conf *c, int dir, int (*fits)(const char *name),

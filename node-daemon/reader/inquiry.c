@@ -16,6 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "common/path.h"
 #include "common/words.h"
 #include "containment/mprund-protocol.h"
@@ -290,8 +291,6 @@ static int inquiry_start(struct inquiry *i, struct error *err)
     (void)fcntl(to, F_SETFL, 0); /* the other end may wait */
     i->io = loop_io_create(q->loop, from, LOOP_READ, answer_ready, i);
     loop_timer_init(&i->timer, q->loop, time_over, i);
-    if (!i->io)
-        return error_errno(err, ENOMEM, "watch '%s'", q->path);
     pid_t self = getpid();
     i->pid = fork();
     if (i->pid == 0)
@@ -327,21 +326,16 @@ static void start_more(struct inquiries *q)
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, const char *path,
-                                   inquiry_fn fn, void *arg, struct error *err)
+                                   inquiry_fn fn, void *arg)
 {
     static const char *const beside[] = {"mprund-qstat", NULL};
-    struct inquiries *q = calloc(1, sizeof(*q));
-    char *program = path ? strdup(path) : path_find_helper(beside, INSTALLED, NULL);
+    struct inquiries *q = must(malloc(sizeof(*q)));
+    char *program = path ? must(strdup(path)) : path_find_helper(beside, INSTALLED, NULL);
     if (!program)
-        program = strdup(INSTALLED); /* to say that it is not there */
-    if (q && program) {
-        *q = (struct inquiries){
-            .loop = l, .conf = conf, .path = program, .fn = fn, .arg = arg, .last = &q->first};
-        return q;
-    }
-    free(program);
-    free(q);
-    return error_null(error_errno(err, ENOMEM, "prepare to ask Grid Engine"));
+        program = must(strdup(INSTALLED)); /* to say that it is not there */
+    *q = (struct inquiries){
+        .loop = l, .conf = conf, .path = program, .fn = fn, .arg = arg, .last = &q->first};
+    return q;
 }
 
 void inquiries_destroy(struct inquiries *q)
@@ -362,9 +356,9 @@ void inquiries_destroy(struct inquiries *q)
 
 int inquiries_ask(struct inquiries *q, const char *job, struct error *err)
 {
-    struct inquiry *i = q->waiting < WAITING_MAX ? calloc(1, sizeof(*i)) : NULL;
-    if (!i)
-        return error_errno(err, ENOMEM, "ask about job %s", job);
+    if (q->waiting >= WAITING_MAX)
+        return error_errno(err, EBUSY, "ask about job %s", job);
+    struct inquiry *i = must(calloc(1, sizeof(*i)));
     i->all = q;
     i->fd = -1;
     snprintf(i->job, sizeof(i->job), "%s", job);

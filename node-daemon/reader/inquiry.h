@@ -27,9 +27,9 @@ struct inquiries;
 typedef void (*inquiry_fn)(void *arg, const char *job, const struct demand *demand,
                            const struct error *err);
 
-/* path: of mprund-qstat; NULL: the one beside this program, or the installed one. NULL with err. */
+/* path: of mprund-qstat; NULL: the one beside this program, or the installed one. */
 struct inquiries *inquiries_create(struct loop *l, const struct conf *conf, const char *path,
-                                   inquiry_fn fn, void *arg, struct error *err);
+                                   inquiry_fn fn, void *arg);
 /* Ends those that are under way, without a word. NULL is fine. */
 void inquiries_destroy(struct inquiries *q);
 /* Ask about job "23.1" of Grid Engine; a few are asked at a time, and the others wait. fn is called

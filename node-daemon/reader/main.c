@@ -136,14 +136,13 @@ static void on_link(void *arg, int link, unsigned events)
     }
 }
 
-static int listen_to_front(struct reader *r)
+static void listen_to_front(struct reader *r)
 {
     int fd = r->start.link[ROLE_FRONT];
     if (fd < 0)
-        return 0;
+        return;
     (void)fd_set_nonblock(fd, 1);
     r->link = loop_io_create(r->loop, fd, LOOP_READ, on_link, r);
-    return r->link ? 0 : -1;
 }
 
 /* ---- the supervisor -------------------------------------------------------------------------- */
@@ -163,9 +162,12 @@ static void on_control(void *arg, int fd, unsigned events)
     enum gift gift;
     unsigned which;
     loop_io_destroy(take_ptr(r->link)); /* its descriptor may be closed now */
-    if (start_take(&r->start, &gift, &which) < 0 || listen_to_front(r) < 0)
+    if (start_take(&r->start, &gift, &which) < 0) {
         loop_stop(r->loop);
-    else if (gift == GIFT_LINK && which == ROLE_FRONT)
+        return;
+    }
+    listen_to_front(r);
+    if (gift == GIFT_LINK && which == ROLE_FRONT)
         take_front(r);
 }
 
@@ -182,12 +184,11 @@ static int begin(struct reader *r, struct error *err)
     if (syscalls_restrict(ROLE_READER, err) < 0)
         log_warn("%s", err->text);
     trace_to(take_fd(&r->start.of[GIFT_TRACE]));
-    if (conf_read_fd(r->start.of[GIFT_CONF], &r->conf, err) < 0 || !(r->loop = loop_create(err)) ||
-        demands_open(&r->demands, r->loop, &r->conf, give, r, err) < 0)
+    if (conf_read_fd(r->start.of[GIFT_CONF], &r->conf, err) < 0 || !(r->loop = loop_create(err)))
         return -1;
+    demands_open(&r->demands, r->loop, &r->conf, give, r);
     r->control = loop_io_create(r->loop, START_CONTROL, LOOP_READ, on_control, r);
-    if (!r->control || listen_to_front(r) < 0)
-        return error_errno(err, ENOMEM, "begin to read");
+    listen_to_front(r);
     loop_timer_init(&r->begin, r->loop, watch_spool, r);
     loop_timer_start(&r->begin, 0, 0);
     return start_tell(TOLD_READY) < 0 ? error_errno(err, errno, "tell that the reader is ready")

@@ -32,9 +32,9 @@ struct demands { /* demands.c's */
     void *arg;
 };
 
-/* conf must outlive it. fn gets the answers, later. -1 with err. */
-int demands_open(struct demands *d, struct loop *l, const struct conf *conf, reply_fn fn, void *arg,
-                 struct error *err);
+/* conf must outlive it. fn gets the answers, later. */
+void demands_open(struct demands *d, struct loop *l, const struct conf *conf, reply_fn fn,
+                  void *arg);
 void demands_close(struct demands *d); /* zero is fine */
 void demands_ask(struct demands *d, const struct reader_request *q);
 /* Front has gone: give no answers to the questions so far. */

@@ -15,6 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "node-daemon/reader/ge-spool.h"
 
 enum { PATH_SIZE = 4096 };
@@ -33,7 +34,7 @@ struct spool_watch {
     struct spool_watch_calls calls;
     void *arg;
     struct entry *e;
-    size_t n, cap;
+    size_t n;
     struct loop_timer again; /* for what could not be watched */
     int failed, told;        /* a watch could not be had; and that was said */
 };
@@ -83,39 +84,26 @@ static void drop_all(struct spool_watch *w)
         (void)inotify_rm_watch(w->fd, w->e[--w->n].wd);
 }
 
-static struct entry *room(struct spool_watch *w)
-{
-    if (w->n == w->cap) {
-        size_t cap = w->cap ? 2 * w->cap : 16;
-        struct entry *grown = realloc(w->e, cap * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        w->e = grown;
-        w->cap = cap;
-    }
-    return &w->e[w->n];
-}
-
 /* Without a watch (a user's limit of them is the host's) jobs that do not ask are not noticed but
  * by a look at everything, which each new try begins. What has gone meanwhile needs none. */
 static void add(struct spool_watch *w, const char *path, uint32_t mask, enum kind kind,
                 const char *job, const char *task)
 {
-    struct entry *e = room(w);
-    int wd = e ? inotify_add_watch(w->fd, path, mask | IN_ONLYDIR) : -1;
+    int wd = inotify_add_watch(w->fd, path, mask | IN_ONLYDIR);
     if (wd < 0) {
-        if (e && (errno == ENOENT || errno == ENOTDIR))
+        if (errno == ENOENT || errno == ENOTDIR)
             return;
         if (!w->told++)
             log_error("watch '%s': %s; jobs that do not ask may be noticed late; trying again "
                       "every %g s",
-                      path, strerror(e ? errno : ENOMEM), AGAIN_S);
+                      path, strerror(errno), AGAIN_S);
         w->failed = 1;
         loop_timer_start(&w->again, AGAIN_S, 0);
         return;
     }
     forget(w, wd); /* the same directory again */
-    e = &w->e[w->n++];
+    w->e = must(reallocarray(w->e, w->n + 1, sizeof(*w->e)));
+    struct entry *e = &w->e[w->n++];
     *e = (struct entry){.wd = wd, .kind = kind};
     snprintf(e->job, sizeof(e->job), "%s", job);
     snprintf(e->task, sizeof(e->task), "%s", task);
@@ -275,21 +263,13 @@ struct spool_watch *spool_watch_create(struct loop *l, const struct conf *conf,
                                        const struct spool_watch_calls *calls, void *arg,
                                        struct error *err)
 {
-    struct spool_watch *w = calloc(1, sizeof(*w));
-    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), saved = errno;
-    if (w && fd >= 0)
-        w->io = loop_io_create(l, fd, LOOP_READ, readable, w);
-    if (!w || !w->io) {
-        error_errno(err, fd < 0 ? saved : ENOMEM, "watch '%s/active_jobs'", conf->ge_spool);
-        cleanup_close(&fd);
-        free(w);
-        return NULL;
-    }
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd < 0)
+        return error_null(error_errno(err, errno, "watch '%s/active_jobs'", conf->ge_spool));
+    struct spool_watch *w = must(malloc(sizeof(*w)));
+    *w = (struct spool_watch){.fd = fd, .conf = conf, .calls = *calls, .arg = arg};
+    w->io = loop_io_create(l, fd, LOOP_READ, readable, w);
     loop_timer_init(&w->again, l, try_again, w);
-    w->fd = fd;
-    w->conf = conf;
-    w->calls = *calls;
-    w->arg = arg;
     arm(w);
     return w;
 }

@@ -21,6 +21,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 
 enum {
     AT_SLOTS = 4,
@@ -130,11 +131,10 @@ int token_key_make(const char *path, struct error *err)
     char line[KEY_LINE + 2];
     if (sodium_init() < 0)
         return error_set(err, EIO, "make key '%s': libsodium does not start", path);
-    AUTO_FREE char *copy = strdup(path);
-    AUTO_CLOSE int dir = copy ? key_directory(copy, &name, err) : -1;
+    AUTO_FREE char *copy = must(strdup(path));
+    AUTO_CLOSE int dir = key_directory(copy, &name, err);
     if (dir < 0)
-        return copy ? error_context(err, "make key '%s'", path)
-                    : error_errno(err, ENOMEM, "make key '%s'", path);
+        return error_context(err, "make key '%s'", path);
     AUTO_CLOSE int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_errno(err, errno, "make key '%s'", path);

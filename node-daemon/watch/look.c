@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/watch/proof.h"
@@ -168,19 +169,6 @@ static void on_timer(void *arg)
         go_on(q);
 }
 
-static struct task *new_task(struct look *l)
-{
-    if (l->tasks == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 64;
-        struct task *grown = cap <= TASKS_MAX ? realloc(l->task, cap * sizeof(*grown)) : NULL;
-        if (!grown)
-            return NULL;
-        l->task = grown;
-        l->cap = cap;
-    }
-    return &l->task[l->tasks++];
-}
-
 static bool has_task_of(const struct look *l, gid_t group)
 {
     for (size_t i = 0; i < l->tasks; i++)
@@ -196,8 +184,9 @@ void look_take_task(struct quarantine *q, const struct watch_record *r)
         return;
     /* Grid Engine gave the group to another task: who has it is that one's */
     bool is_given_again = r->ended && has_task_of(l, r->group);
-    struct task *t = r->more && !is_given_again ? new_task(l) : NULL;
-    if (t) {
+    if (r->more && !is_given_again && l->tasks < TASKS_MAX) {
+        l->task = must(reallocarray(l->task, l->tasks + 1, sizeof(*l->task)));
+        struct task *t = &l->task[l->tasks++];
         *t = (struct task){.group = r->group, .uid = r->uid, .has_ended = r->ended != 0};
         memcpy(t->job, r->claim.job, sizeof(t->job));
         memcpy(t->task, r->claim.task, sizeof(t->task));

@@ -56,11 +56,7 @@ static int begin(struct watch *w, struct error *err)
         loop_signals(w->loop, &signals, on_signal, w, err) < 0)
         return -1;
     w->control = loop_io_create(w->loop, START_CONTROL, LOOP_READ, on_control, w);
-    if (!w->control)
-        return error_errno(err, ENOMEM, "begin to watch");
-    w->quarantine = quarantine_create(w->loop, &w->start, &w->conf, err);
-    if (!w->quarantine)
-        return -1;
+    w->quarantine = quarantine_create(w->loop, &w->start, &w->conf);
     return start_tell(TOLD_READY) < 0 ? error_errno(err, errno, "tell that watch is ready") : 0;
 }
 

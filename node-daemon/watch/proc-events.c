@@ -22,6 +22,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 
 enum {
     DATAGRAM_MAX = 8192,
@@ -186,26 +187,15 @@ struct proc_events *proc_events_create(struct loop *l, size_t queue_bytes,
                                        const struct proc_events_calls *calls, void *arg,
                                        struct error *err)
 {
-    struct proc_events *p = calloc(1, sizeof(*p));
     int fd = open_socket(queue_bytes, err);
-    if (p && fd >= 0) {
-        p->fd = fd;
-        p->calls = *calls;
-        p->arg = arg;
-        loop_timer_init(&p->answer, l, no_answer, p);
-        p->io = loop_io_create(l, fd, LOOP_READ, readable, p);
-        if (p->io) {
-            loop_timer_start(&p->answer, ANSWER_S, 0);
-            return p;
-        }
-        proc_events_destroy(p);
-        return error_null(error_errno(err, ENOMEM, "hear of processes"));
-    }
-    if (fd >= 0)
-        error_errno(err, ENOMEM, "hear of processes");
-    cleanup_close(&fd);
-    free(p);
-    return NULL;
+    if (fd < 0)
+        return NULL;
+    struct proc_events *p = must(calloc(1, sizeof(*p)));
+    *p = (struct proc_events){.fd = fd, .calls = *calls, .arg = arg};
+    p->io = loop_io_create(l, fd, LOOP_READ, readable, p);
+    loop_timer_init(&p->answer, l, no_answer, p);
+    loop_timer_start(&p->answer, ANSWER_S, 0);
+    return p;
 }
 
 void proc_events_destroy(struct proc_events *p)

@@ -17,9 +17,11 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "node-daemon/lib/proc-threads.h"
 
 enum { STATUS_MAX = 1 << 20, STAT_MAX = 1024, ENVIRONMENT_MAX = 4 << 20, GROUPS_MAX = 65536 };
+enum { STATE = 3, START_TIME = 22, ENV_START = 50 }; /* fields of /proc/PID/stat */
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
@@ -43,8 +45,9 @@ static int take_groups(const char *status, struct process *p)
 {
     const char *at = line_of(status, "\nGroups:");
     size_t most = at ? strcspn(at, "\n") / 2 + 1 : 0;
-    if (most == 0 || most > GROUPS_MAX || !(p->groups = calloc(most, sizeof(*p->groups))))
+    if (most == 0 || most > GROUPS_MAX)
         return -1;
+    p->groups = must(calloc(most, sizeof(*p->groups)));
     for (char *end; p->ngroups < most; at = end) {
         unsigned long group = strtoul(at, &end, 10);
         if (end == at || memchr(at, '\n', (size_t)(end - at)))
@@ -87,11 +90,14 @@ void process_close(struct process *p)
     free(take_ptr(p->groups));
 }
 
-/* The state stands behind the name, which may have any letters, and ends with the last ')'. */
-static const char *behind_name(const struct process *p, char *stat, size_t n)
+/* A field of /proc/PID/stat by its number in proc(5), and those behind it; NULL: there is none. The
+ * name, before the state, may have any letters, and ends with the last ')'. */
+static const char *field_at(const struct process *p, int number, char *stat, size_t n)
 {
-    char *name_end = file_read_at(p->dir, "stat", stat, n) > 0 ? strrchr(stat, ')') : NULL;
-    return name_end && name_end[1] == ' ' ? name_end + 2 : NULL;
+    const char *at = file_read_at(p->dir, "stat", stat, n) > 0 ? strrchr(stat, ')') : NULL;
+    for (int field = STATE - 1; at && field < number; field++)
+        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    return at;
 }
 
 bool process_is_alive(const struct process *p)
@@ -99,14 +105,11 @@ bool process_is_alive(const struct process *p)
     return proc_is_alive(p->dir);
 }
 
-/* proc(5): the time is the 22nd field, and the state the third. */
 double process_start(const struct process *p)
 {
     char stat[STAT_MAX];
     unsigned long long ticks;
-    const char *at = behind_name(p, stat, sizeof(stat));
-    for (int field = 3; at && field < 22; field++)
-        at = (at = strchr(at, ' ')) ? at + 1 : NULL;
+    const char *at = field_at(p, START_TIME, stat, sizeof(stat));
     if (!at || sscanf(at, "%llu", &ticks) != 1)
         return HUGE_VAL;
     return (double)ticks / (double)sysconf(_SC_CLK_TCK);
@@ -129,18 +132,12 @@ bool process_has_group(const struct process *p, gid_t group)
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-/* Where the kernel says that the environment is, to who may look into the process: fields 50 and 51
- * of stat, the third of which is the state. */
+/* Where the kernel says that the environment is, to who may look into the process. */
 static size_t environment_at(const struct process *p, unsigned long *ret)
 {
-    enum { STATE = 3, ENV_START = 50 };
     char stat[STAT_MAX];
     unsigned long begin, end;
-    const char *at = behind_name(p, stat, sizeof(stat));
-    for (int field = STATE; at && field < ENV_START; field++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
+    const char *at = field_at(p, ENV_START, stat, sizeof(stat));
     if (!at || sscanf(at, "%lu %lu", &begin, &end) != 2 || begin == 0 || end <= begin)
         return 0;
     *ret = begin;
@@ -153,7 +150,7 @@ static char *read_environment(const struct process *p, size_t *ret_len)
 {
     unsigned long begin;
     size_t n = environment_at(p, &begin);
-    AUTO_FREE char *all = n > 0 && n < ENVIRONMENT_MAX ? malloc(n + 1) : NULL;
+    AUTO_FREE char *all = n > 0 && n < ENVIRONMENT_MAX ? must(malloc(n + 1)) : NULL;
     struct iovec to = {.iov_base = all, .iov_len = n};
     struct iovec from = {.iov_base = (void *)begin, .iov_len = n}; /* NOLINT: not our memory */
     ssize_t got = all ? process_vm_readv(p->pid, &to, 1, &from, 1, 0) : -1;

@@ -94,7 +94,7 @@ struct look {
     enum { LOOK_ASKS, LOOK_WALKS, LOOK_WAITS /* for the last answers */ } state;
     uint64_t question; /* of the tasks */
     struct task *task;
-    size_t tasks, cap;
+    size_t tasks;
     size_t claims;           /* of it, under way */
     struct task *asked;      /* until this one is answered it goes no further */
     size_t processes, moved; /* so far */

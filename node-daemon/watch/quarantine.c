@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quarantine.c - jobs that did not ask for their cgroup are found, and put into it
+/* quarantine.c - finds processes of jobs that did not ask for their cgroup, and has them put into
+ * it
  *
- * Three ways lead to a process: an exec of a program that matters (proc-events.c), what an execd
- * writes (the reader hears of it), and a look at all of /proc (look.c): at the start, whenever
- * something may have been missed, at most once a second, and once a minute. Each of them ends in
- * what /proc shows of it (proof.c), which front is asked about: a claim. With the answer the
- * process is moved (contain.c). A manager's process is moved first, so that what it starts from
- * then on is born inside; then what it had started, down to the last. What has lost its parent by
- * then is known by the task's group, in a look at everything. */
+ * Watch finds a process in three ways: by an exec of a manager's program (proc-events.c), by what
+ * an execd writes (the reader tells), and by a look at all of /proc (look.c): at the start,
+ * whenever it may have missed something, at most once a second, and once a minute. It then proves
+ * from /proc which job the process is of (proof.c) and asks front about that: a claim. With front's
+ * answer it has the process moved (contain.c): first the manager's process, so that all that it
+ * starts from then on is born inside; then the processes that it had started, down to the last. A
+ * look at everything finds those that have lost their parent by then, by the task's group. */
 #include "node-daemon/watch/quarantine.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/watch/proc-events.h"
 #include "node-daemon/watch/proof.h"
@@ -376,19 +378,16 @@ void quarantine_renew(struct quarantine *q)
     q->front = take_fd(new);
     (void)fd_set_nonblock(q->front, 1);
     q->io = loop_io_create(q->loop, q->front, LOOP_READ, readable, q);
-    if (!q->io)
-        drop_front(q);
-    else if (q->hears)
+    if (q->hears)
         look_schedule(q, q->scans ? "lost-front" : "begin");
 }
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static int take_rules(struct quarantine *q)
+static void take_rules(struct quarantine *q)
 {
     const struct conf *c = q->conf;
-    if (!(q->watched = calloc(c->nrules + 1, sizeof(*q->watched))))
-        return -1;
+    q->watched = must(calloc(c->nrules + 1, sizeof(*q->watched)));
     if (c->ge_spool)
         q->watched[q->n++] =
             (struct watched){.daemon = {.path = c->ge_execd}, .process = {.path = c->ge_shepherd}};
@@ -396,7 +395,6 @@ static int take_rules(struct quarantine *q)
         q->watched[q->n++] = (struct watched){.rule = &c->rule[i],
                                               .daemon = {.path = c->rule[i].daemon},
                                               .process = {.path = c->rule[i].process}};
-    return 0;
 }
 
 /* Processes may have left their job's cgroup since. */
@@ -426,25 +424,19 @@ static void on_renew(void *arg)
     quarantine_renew(arg);
 }
 
-struct quarantine *quarantine_create(struct loop *l, struct start *s, const struct conf *c,
-                                     struct error *err)
+struct quarantine *quarantine_create(struct loop *l, struct start *s, const struct conf *c)
 {
-    struct quarantine *q = calloc(1, sizeof(*q));
-    if (q) {
-        q->loop = l;
-        q->conf = c;
-        q->front = -1;
-        q->containment.start = s;
-        ground_of_start(s, &q->containment.ground);
-        look_init(q);
-        loop_timer_init(&q->patience, l, on_patience, q);
-        loop_timer_init(&q->minute, l, on_minute, q);
-        loop_defer_init(&q->renew, l, on_renew, q);
-    }
-    if (!q || take_rules(q) < 0) {
-        quarantine_destroy(q);
-        return error_null(error_errno(err, ENOMEM, "find jobs that do not ask"));
-    }
+    struct quarantine *q = must(calloc(1, sizeof(*q)));
+    q->loop = l;
+    q->conf = c;
+    q->front = -1;
+    q->containment.start = s;
+    ground_of_start(s, &q->containment.ground);
+    look_init(q);
+    loop_timer_init(&q->patience, l, on_patience, q);
+    loop_timer_init(&q->minute, l, on_minute, q);
+    loop_defer_init(&q->renew, l, on_renew, q);
+    take_rules(q);
     begin_to_hear(q);
     quarantine_renew(q);
     return q;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* quarantine.h - jobs that did not ask for their cgroup are found, and put into it
+/* quarantine.h - finds processes of jobs that did not ask for their cgroup, and has them put into
+ * it
  *
- * Where a manager's processes are not born contained (mprun-shepherd) this is how they come into
- * their job's cgroup; where they are it looks after that. What tells where to look is never what
- * proves: names, events and numbers only say which process is to be looked at. */
+ * Where a manager's processes are not born contained (mprun-shepherd), quarantine brings them into
+ * their job's cgroup; where they are, it checks that they stay there. Names, events and numbers
+ * only say which process to look at; they prove nothing. */
 #pragma once
 
 #include "common/loop.h"
@@ -14,9 +15,8 @@ struct quarantine;
 
 /* As c says; c and s must outlive it, and c must not change meanwhile. The link to front in s is
  * this one's from here on. A way of hearing that cannot be had is logged, and the others are used.
- * Looks at everything there is as soon as there is a link to front. NULL with err. */
-struct quarantine *quarantine_create(struct loop *l, struct start *s, const struct conf *c,
-                                     struct error *err);
+ * Looks at everything there is as soon as there is a link to front. */
+struct quarantine *quarantine_create(struct loop *l, struct start *s, const struct conf *c);
 void quarantine_destroy(struct quarantine *q); /* NULL is fine */
 /* If there is another link to front in s, use it. */
 void quarantine_renew(struct quarantine *q);

@@ -142,7 +142,7 @@ static void request_set_ends(struct reading *r)
 
 static int add_id(struct entry *e, const char *id, struct error *err)
 {
-    must_do(text_append(&e->ids, " ", "%s", id));
+    text_append(&e->ids, " ", "%s", id);
     e->nids++;
     return e->nids <= LIST_MAX ? 0 : error_errno(err, E2BIG, "read a job's resources");
 }

@@ -35,23 +35,19 @@ static struct alloc_host *add_host(struct allocation *a, const char *name,
     return h;
 }
 
-static int add_parts(struct allocation *a, const char *name, const struct idset *allowed,
-                     unsigned nhosts, struct error *err)
+static void add_parts(struct allocation *a, const char *name, const struct idset *allowed,
+                      unsigned nhosts)
 {
     struct idset parts[LOCAL_HOSTS_MAX] = {0};
     char full[320];
-    int rc = cpus_split(allowed, nhosts, parts, err);
-    for (unsigned i = 0; rc == 0 && i < nhosts; i++) {
+    cpus_split(allowed, nhosts, parts);
+    for (unsigned i = 0; i < nhosts; i++) {
         snprintf(full, sizeof(full), "%s-%u", name, i);
         struct alloc_host *h = add_host(a, full, &parts[i]);
         h->cores_known = 1;
         h->cores = parts[i];
-        parts[i] = (struct idset){0};
         snprintf(h->cores_source, sizeof(h->cores_source), "local:N's share of this machine");
     }
-    for (unsigned i = 0; i < nhosts; i++)
-        idset_free(&parts[i]);
-    return rc;
 }
 
 static int local_read_allocation(const struct host_request *request, struct allocation *ret,
@@ -69,12 +65,10 @@ static int local_read_allocation(const struct host_request *request, struct allo
         return -1;
     if (named_self(name, sizeof(name), err) < 0 || cpus_allowed(&allowed, err) < 0)
         return -1;
-    if (!argument) {
+    if (argument)
+        add_parts(&a, name, &allowed, (unsigned)nhosts);
+    else
         add_host(&a, name, &allowed);
-    } else if (add_parts(&a, name, &allowed, (unsigned)nhosts, err) < 0) {
-        allocation_free(&a);
-        return -1;
-    }
     *ret = a;
     return 0;
 }

@@ -104,12 +104,12 @@ static int add_processors(struct hostlist *l, const char *host, char *rest, stru
     AUTO(idset_free) struct idset set = {0};
     if (!h || !list)
         return 0;
-    int rc = idset_parse(list, &set, err);
-    for (int i = idset_next(&set, 0); rc == 0 && i >= 0; i = idset_next(&set, (unsigned)i + 1))
-        rc = idset_add(&h->cores, (unsigned)i);
+    if (idset_parse(list, &set, err) < 0)
+        return -1;
+    idset_unite(&h->cores, &set);
     h->cores_known = 1;
     snprintf(h->cores_source, sizeof(h->cores_source), "LSB_AFFINITY_HOSTFILE");
-    return rc;
+    return 0;
 }
 
 static int read_granted(struct hostlist *l, struct error *err)

@@ -155,7 +155,7 @@ struct tm_link *tm_link_open(struct loop *loop, const struct tm_job *job,
         return NULL;
     struct tm_link *l = must(malloc(sizeof(*l)));
     *l = (struct tm_link){.job = job, .events = events, .arg = arg, .fd = fd};
-    l->io = must(loop_io_create(loop, fd, LOOP_READ, ready, l));
+    l->io = loop_io_create(loop, fd, LOOP_READ, ready, l);
     return l;
 }
 

@@ -38,7 +38,7 @@ int client_start(const struct start_request *request, const char *path, char *co
     pid_t pid = spawn_piped(s, ends, err);
     if (pid < 0)
         return -1;
-    must_do(reaper_add(request->reaper, pid, ended, arg));
+    reaper_add(request->reaper, pid, ended, arg);
     *ret =
         (struct start_channel){.in_fd = ends[0], .out_fd = ends[1], .err_fd = ends[2], .pid = pid};
     return 0;

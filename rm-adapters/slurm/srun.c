@@ -92,10 +92,10 @@ static char *list_nodes(const struct srun *c)
 {
     const struct alloc_host *hosts = c->of->request.allocation->hosts;
     struct text_writer list;
-    FILE *out = must(text_begin(&list));
+    FILE *out = text_begin(&list);
     for (size_t i = 0; i < c->nhosts; i++)
         fprintf(out, "%s%s", i ? "," : "", hosts[c->hosts[i]].name);
-    return must(text_end(&list));
+    return text_end(&list);
 }
 
 /* words_free() frees them. */
@@ -109,10 +109,10 @@ static char **make_words(const struct srun *c)
     for (size_t i = 0; i < NOPTIONS; i++)
         words[n++] = must(strdup(srun_options[i]));
     if (component)
-        words[n++] = must(text_format("--het-group=%s", component + 1));
-    words[n++] = must(text_format("--jobid=%.*s", (int)strcspn(job, "+"), job));
-    words[n++] = must(text_format("-N%zu", c->nhosts));
-    words[n++] = must(text_format("-n%zu", c->nhosts));
+        words[n++] = text_format("--het-group=%s", component + 1);
+    words[n++] = text_format("--jobid=%.*s", (int)strcspn(job, "+"), job);
+    words[n++] = text_format("-N%zu", c->nhosts);
+    words[n++] = text_format("-n%zu", c->nhosts);
     words[n++] = must(strdup("-w"));
     words[n++] = list_nodes(c);
     words[n++] = must(strdup(r->remote_path));
@@ -155,9 +155,9 @@ static char *list_hosts(const struct srun *c)
 {
     AUTO(idset_free) struct idset hosts = {.words = NULL};
     for (size_t i = 0; i < c->nhosts; i++)
-        must_do(idset_add(&hosts, (unsigned)c->hosts[i]));
-    AUTO_FREE char *list = must(idset_format(&hosts));
-    return must(text_format(SRUN_HOSTS_VARIABLE "=%s", list));
+        idset_add(&hosts, (unsigned)c->hosts[i]);
+    AUTO_FREE char *list = idset_format(&hosts);
+    return text_format(SRUN_HOSTS_VARIABLE "=%s", list);
 }
 
 void srun_describe(const struct start_request *request, const struct alloc_host *host, char *buf,
@@ -476,8 +476,8 @@ static int spawn_srun(struct srun *c, char *const argv[], char *const env[], str
     AUTO_CLOSE int in_fd = ends[0];
     c->err_fd = ends[2];
     fd_set_nonblock(c->err_fd, 1);
-    c->err_io = must(loop_io_create(s->request.loop, c->err_fd, LOOP_READ, readable, c));
-    must_do(reaper_add(s->request.reaper, c->pid, srun_ended, c));
+    c->err_io = loop_io_create(s->request.loop, c->err_fd, LOOP_READ, readable, c);
+    reaper_add(s->request.reaper, c->pid, srun_ended, c);
     return write_preamble(s, in_fd, err);
 }
 

@@ -89,14 +89,14 @@ static char **make_ssh_words(double patience)
 
 static int client_make(const struct start_request *r, struct client *c, struct error *err)
 {
-    AUTO_FREE char *path = must(word_quote(r->remote_path));
+    AUTO_FREE char *path = word_quote(r->remote_path);
     size_t n = 0;
     c->ssh_words = r->agent ? NULL : make_ssh_words(r->patience);
     char *const *words = r->agent ? r->agent : c->ssh_words;
     while (words[n])
         n++;
     c->argv = must(calloc(n + 3, sizeof(*c->argv)));
-    c->command = must(text_format("exec %s", path));
+    c->command = text_format("exec %s", path);
     memcpy(c->argv, words, n * sizeof(*words));
     c->argc = n;
     if (spawn_resolve(words[0], environ, NULL, &c->path, err) == 0)
@@ -130,7 +130,7 @@ static void ssh_describe(const struct start_request *request, const struct alloc
         char **argv = client_argv(&c, host->name);
         at = (size_t)snprintf(buf, n, "by");
         for (size_t i = 0; argv[i] && at < n; i++) {
-            AUTO_FREE char *quoted = must(word_quote(argv[i]));
+            AUTO_FREE char *quoted = word_quote(argv[i]);
             at += (size_t)snprintf(buf + at, n - at, " %s", quoted);
         }
     }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/must.h"
 #include "common/idset.h"
 
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
@@ -22,7 +21,7 @@ static int read_allowed(struct idset *ret, struct error *err)
         return error_errno(err, errno, "--mem-bind: read which memory nodes may be used");
     for (unsigned i = 0; i < MEMORY_NODES_MAX; i++)
         if (nodes[i / WORD_BITS] >> i % WORD_BITS & 1)
-            must_do(idset_add(ret, i));
+            idset_add(ret, i);
     return 0;
 }
 
@@ -34,11 +33,11 @@ static int choose_nodes(const char *named, struct idset *ret, struct error *err)
     if (rc == 0 && named[0])
         rc = idset_parse(named, ret, err);
     else
-        must_do(idset_copy(ret, &allowed));
-    must_do(idset_copy(&beyond, ret));
+        idset_copy(ret, &allowed);
+    idset_copy(&beyond, ret);
     idset_subtract(&beyond, &allowed);
     if (rc == 0 && (idset_count(&beyond) > 0 || idset_count(ret) == 0)) {
-        AUTO_FREE char *text = must(idset_format(&allowed));
+        AUTO_FREE char *text = idset_format(&allowed);
         rc = error_set(err, EINVAL,
                        "--mem-bind: memory nodes %s are asked for, but only %s may be used here",
                        named, text);
@@ -59,7 +58,7 @@ int memory_policy_add_nodes(const struct binding_request *how, struct idset *ret
     struct error unused;
     int rc = choose_nodes(has_nodes(how) ? how->memory_nodes : "", &nodes, &unused);
     if (rc == 0)
-        must_do(idset_unite(ret, &nodes));
+        idset_unite(ret, &nodes);
     idset_free(&nodes);
     return rc;
 }

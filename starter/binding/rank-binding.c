@@ -8,7 +8,6 @@
 #include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "plan/plain-machine.h"
 #include "plan/topology.h"
 #include "starter/binding/core-ledger.h"
@@ -43,8 +42,8 @@ static void cut_grant(struct rank_binding *b)
 {
     if (b->has_all)
         return;
-    AUTO_FREE char *granted = must(idset_format(&b->granted));
-    AUTO_FREE char *allowed = must(idset_format(b->allowed));
+    AUTO_FREE char *granted = idset_format(&b->granted);
+    AUTO_FREE char *allowed = idset_format(b->allowed);
     idset_intersect(&b->granted, b->allowed);
     if (idset_count(&b->granted) > 0)
         return;
@@ -107,7 +106,7 @@ static int find_cores(struct rank_binding *b, struct plan_topology *ret, struct 
 static void add_bound(const struct plan_binding *b, const struct idset *busy, struct idset *ret)
 {
     for (uint32_t i = 0; i < b->nranks; i++)
-        must_do(idset_unite(ret, &b->ranks[i]));
+        idset_unite(ret, &b->ranks[i]);
     idset_subtract(ret, busy);
 }
 
@@ -117,7 +116,7 @@ static void add_worlds(const struct rank_binding *first, const struct rank_bindi
 {
     for (const struct rank_binding *b = first; b; b = b->next)
         for (uint32_t i = 0; b != but && !b->has_ended && i < b->plan.nranks; i++)
-            must_do(idset_unite(ret, &b->plan.ranks[i]));
+            idset_unite(ret, &b->plan.ranks[i]);
 }
 
 /* Adds the threads of this step's other worlds: the ledger does not know which threads are ours. */
@@ -240,7 +239,7 @@ char *rank_binding_memory_nodes(const struct rank_binding *b)
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < step->napps; i++)
         rc = memory_policy_add_nodes(step->apps[i].bind ? step->apps[i].bind : &step->bind, &nodes);
-    char *text = rc == 0 ? must(idset_format(&nodes)) : NULL;
+    char *text = rc == 0 ? idset_format(&nodes) : NULL;
     idset_free(&nodes);
     return text;
 }
@@ -250,7 +249,7 @@ int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
 {
     *b = (struct rank_binding){
         .launch = launch, .allowed = allowed, .has_all = launch->granted_all, .ledger = -1};
-    must_do(idset_copy(&b->granted, &launch->granted));
+    idset_copy(&b->granted, &launch->granted);
     return check_memory(launch, err) < 0 || read_grant(b, err) < 0 ? -1
                                                                    : bind_ranks(b, keeper_fd, err);
 }
@@ -276,7 +275,7 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
                                .ledger = first->ledger,
                                .first = first,
                                .next = first->next};
-    must_do(idset_copy(&b->granted, &first->granted));
+    idset_copy(&b->granted, &first->granted);
     first->next = b;
     if ((!first->plan.bound && !is_empty) || rank_set_count(&launch_here(launch)->ranks) == 0)
         return 0;

@@ -165,7 +165,7 @@ static void readable(void *arg, int fd, unsigned events)
 
 static int watch_output(struct errand *e)
 {
-    e->out_io = must(loop_io_create(e->all->services->loop, e->out_fd, LOOP_READ, readable, e));
+    e->out_io = loop_io_create(e->all->services->loop, e->out_fd, LOOP_READ, readable, e);
     return fd_set_nonblock(e->out_fd, 1);
 }
 

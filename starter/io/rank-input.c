@@ -195,7 +195,7 @@ int feed_open(struct rank_streams *r, bool is_slow, int *ret_child)
     f->is_slow = is_slow;
     if (is_slow && fcntl(f->fd, F_SETPIPE_SZ, ONE_PAGE) < 0)
         return -1;
-    f->watch = must(loop_io_create(r->io->loop, f->fd, LOOP_READ, feed_ready, r));
+    f->watch = loop_io_create(r->io->loop, f->fd, LOOP_READ, feed_ready, r);
     return 0;
 }
 
@@ -205,5 +205,5 @@ void feed_open_terminal(struct rank_streams *r, bool is_slow, int fd)
     f->fd = fd;
     f->is_terminal = true;
     f->is_slow = is_slow;
-    f->watch = must(loop_io_create(r->io->loop, fd, 0, feed_ready, r));
+    f->watch = loop_io_create(r->io->loop, fd, 0, feed_ready, r);
 }

@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "common/must.h"
 #include "starter/io/rank-io-private.h"
 #include "starter/tunables.h"
 #include "wire/flow-control.h"
@@ -239,5 +238,5 @@ void stream_bound(struct stream *s)
 void stream_watch(struct rank_streams *r, int kind)
 {
     struct stream *s = &r->out[kind];
-    s->watch = must(loop_io_create(r->io->loop, s->fd, LOOP_READ, stream_readable, s));
+    s->watch = loop_io_create(r->io->loop, s->fd, LOOP_READ, stream_readable, s);
 }

@@ -58,7 +58,7 @@ static int listen_for_pmix(struct first_contact *c)
         listen(c->pmix_fd, SOMAXCONN) < 0 || getsockname(c->pmix_fd, (struct sockaddr *)&a, &n) < 0)
         return -1;
     c->pmix_port = ntohs(a.sin_port);
-    c->pmix_watch = must(loop_io_create(c->loop, c->pmix_fd, LOOP_READ, pmix_connected, c));
+    c->pmix_watch = loop_io_create(c->loop, c->pmix_fd, LOOP_READ, pmix_connected, c);
     return 0;
 }
 
@@ -100,7 +100,7 @@ int first_contact_connect(struct first_contact *c, struct rank_name name, struct
     c->connections[c->nconnections++] = (struct first_connection){
         .name = name,
         .fd = pair[0],
-        .watch = must(loop_io_create(c->loop, pair[0], LOOP_READ, rank_spoke, c))};
+        .watch = loop_io_create(c->loop, pair[0], LOOP_READ, rank_spoke, c)};
     return pair[1];
 }
 

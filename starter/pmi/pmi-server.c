@@ -260,7 +260,8 @@ static int spawn_server(struct pmi_server *p, int fd, int text_fd, struct error 
         return -1;
     p->pid = pid;
     fault_register("mppmi", p->pid);
-    return reaper_add(p->services->reaper, p->pid, server_ended, p);
+    reaper_add(p->services->reaper, p->pid, server_ended, p);
+    return 0;
 }
 
 static int start(struct pmi_server *p, struct error *err)

@@ -22,7 +22,7 @@ static bool is_shadowed(const char *library)
     const char *directory = getenv("LD_LIBRARY_PATH"), *name = strrchr(library, '/');
     while (directory && *directory && name) {
         size_t n = strcspn(directory, ":");
-        AUTO_FREE char *path = must(text_format("%.*s%s", (int)n, directory, name));
+        AUTO_FREE char *path = text_format("%.*s%s", (int)n, directory, name);
         if (access(path, F_OK) == 0)
             return true;
         directory += n + (directory[n] == ':');
@@ -51,7 +51,7 @@ static bool is_told_something_special(void)
             return true;
     if (preload && strstr(preload, "pmix"))
         return true;
-    AUTO_FREE char *file = must(text_format("%s/.pmix/mca-params.conf", home ? home : ""));
+    AUTO_FREE char *file = text_format("%s/.pmix/mca-params.conf", home ? home : "");
     return access(file, F_OK) == 0 || getrlimit(RLIMIT_FSIZE, &size) < 0 ||
            size.rlim_cur != RLIM_INFINITY;
 }
@@ -62,7 +62,7 @@ static bool is_told_something_special(void)
 static char *filled_in(const char *line, const struct pmix_world *w)
 {
     struct text_writer to;
-    FILE *f = must(text_begin(&to));
+    FILE *f = text_begin(&to);
     char port[16];
     snprintf(port, sizeof(port), "%u", w->port);
     const struct {
@@ -82,7 +82,7 @@ static char *filled_in(const char *line, const struct pmix_world *w)
             fputc(*line++, f);
         }
     }
-    return must(text_end(&to));
+    return text_end(&to);
 }
 
 static char **read_variables(FILE *f, const struct pmix_world *w)
@@ -107,7 +107,7 @@ char **pmix_variables_foresee(const char *mppmi, const struct pmix_world *world)
     AUTO_FREE char *line = NULL;
     size_t size = 0;
     AUTO_FREE char *path =
-        must(text_format("%.*spmix-variables", slash ? (int)(slash + 1 - mppmi) : 0, mppmi));
+        text_format("%.*spmix-variables", slash ? (int)(slash + 1 - mppmi) : 0, mppmi);
     AUTO_FILE FILE *f = fopen(path, "re");
     if (!f || is_told_something_special() || getline(&line, &size, f) <= 0 ||
         !is_same_library(line))

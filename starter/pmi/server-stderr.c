@@ -8,7 +8,6 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "starter/services.h"
 #include "starter/ending/step-end.h"
 
@@ -51,7 +50,7 @@ int server_stderr_open(struct pmi_server *p, int *ret_write, struct error *err)
         return error_errno(err, errno, "connect to the PMI server");
     *ret_write = ends[1];
     p->text.fd = ends[0];
-    p->text.watch = must(loop_io_create(p->services->loop, ends[0], LOOP_READ, readable, p));
+    p->text.watch = loop_io_create(p->services->loop, ends[0], LOOP_READ, readable, p);
     return 0;
 }
 

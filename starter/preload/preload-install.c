@@ -98,9 +98,9 @@ static void remember(struct brought *b, const char *home, const Mprun__PreloadPl
     if (m->kind == PRELOAD_PROGRAM) {
         to = &b->programs[m->app];
         free(*to);
-        *to = must(text_format("%s/%s/%s", home, directory, name));
+        *to = text_format("%s/%s/%s", home, directory, name);
     } else if (!*to) {
-        *to = must(text_format("%s/%s", home, directory));
+        *to = text_format("%s/%s", home, directory);
     }
 }
 
@@ -116,7 +116,7 @@ static int place(struct preload *pre, struct brought *b, const char *home, int h
     if (!name)
         return error_set(err, EPROTO, "protocol error: the name of a file has a NUL byte");
     directory_of(b, m, directory);
-    AUTO_FREE char *path = must(text_format("%s/%s", directory, name));
+    AUTO_FREE char *path = text_format("%s/%s", directory, name);
     AUTO_CLOSE int dir = path_make_beneath(home_fd, path, &last, err);
     if (dir < 0)
         return error_context(err, "make '%s/%s'", home, path);
@@ -173,7 +173,7 @@ void brought_remove(const struct brought *b, const char *home)
     struct error e;
     if (!b->world)
         return;
-    AUTO_FREE char *path = must(text_format("%s/w%u", home, b->world));
+    AUTO_FREE char *path = text_format("%s/w%u", home, b->world);
     if (path_remove_tree(path, &e) < 0)
         log_warn("%s", e.text);
 }

@@ -170,7 +170,7 @@ static bool is_directory(const char *path)
 
 static struct cache *open_cache_in(const char *base, uint64_t limit, struct error *err)
 {
-    AUTO_FREE char *path = must(text_format("%s/mprun-cache.%u", base, (unsigned)geteuid()));
+    AUTO_FREE char *path = text_format("%s/mprun-cache.%u", base, (unsigned)geteuid());
     struct stat st;
     AUTO_FREE char *own = own_name(path, S_IFDIR, err);
     struct cache *c = own ? cache_open(own, limit, err) : NULL;

@@ -264,8 +264,8 @@ static void put_libraries_first(struct rank_environment *e)
     const char *directory = e->with->brought->directories[PRELOAD_LIBRARY];
     const char *users = spawn_env_value(e->app->envp, "LD_LIBRARY_PATH");
     if (directory)
-        e->library_path = must(text_format("LD_LIBRARY_PATH=%s%s%s", directory,
-                                           users && *users ? ":" : "", users ? users : ""));
+        e->library_path = text_format("LD_LIBRARY_PATH=%s%s%s", directory,
+                                      users && *users ? ":" : "", users ? users : "");
 }
 
 /* Adds the variables that ranks get from this host and not from mprun; removes those that the

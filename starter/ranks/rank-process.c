@@ -13,7 +13,6 @@
 #include "common/cpus.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "common/proc.h"
 #include "common/reaper.h"
 #include "model/rank-end.h"
@@ -261,7 +260,7 @@ static void start_process(struct rank *r)
     r->state = RANK_RUNNING;
     s->running++;
     open_io(r);
-    must_do(reaper_add(s->with->reaper, pid, reaped, r));
+    reaper_add(s->with->reaper, pid, reaped, r);
     if (s->with->binding->plan.bound || s->with->launch->report_bindings)
         read_back_binding(r);
     if (r->local == 0)

@@ -21,7 +21,7 @@ char *rank_fill_in(const char *word, const struct rank *r)
     char name[RANK_NAME_TEXT];
     struct rank_name any = {.world = r->name.world, .rank = r->name.rank}; /* incarnation */
     struct text_writer text;
-    FILE *f = must(text_begin(&text));
+    FILE *f = text_begin(&text);
     for (; *word; word++) {
         if (word[0] == '%' && word[1] == 'r')
             fputs(rank_name_format(any, name), f);
@@ -31,7 +31,7 @@ char *rank_fill_in(const char *word, const struct rank *r)
             fputc(*word, f);
         word += word[0] == '%' && (word[1] == 'r' || word[1] == 'h');
     }
-    return must(text_end(&text));
+    return text_end(&text);
 }
 
 char **rank_wrapped_argv(const struct rank *r, const char *program)

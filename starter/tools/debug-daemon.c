@@ -92,10 +92,10 @@ static char **make_environment(const struct launch *l, const char *table)
     char **envp = must(calloc(n + 5, sizeof(*envp)));
     for (size_t i = 0; i < n; i++)
         envp[i] = must(strdup(base[i]));
-    envp[n] = must(text_format("MPRUN_PROCTABLE=%s", table));
-    envp[n + 1] = must(text_format("MPRUN_HOST_NAME=%s", host));
-    envp[n + 2] = must(text_format("MPRUN_HOST_INDEX=%u", l->host_index));
-    envp[n + 3] = must(text_format("MPRUN_STEP_ID=%s", l->step.id));
+    envp[n] = text_format("MPRUN_PROCTABLE=%s", table);
+    envp[n + 1] = text_format("MPRUN_HOST_NAME=%s", host);
+    envp[n + 2] = text_format("MPRUN_HOST_INDEX=%u", l->host_index);
+    envp[n + 3] = text_format("MPRUN_STEP_ID=%s", l->step.id);
     return envp;
 }
 

@@ -8,7 +8,6 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
-#include "common/must.h"
 #include "common/reaper.h"
 #include "common/spawn.h"
 #include "starter/services.h"
@@ -73,11 +72,11 @@ int host_tool_start(struct host_tool *t, const struct starter_services *with, st
         return -1;
     }
     fd_set_nonblock(t->fd, 1);
-    t->io = must(loop_io_create(with->loop, t->fd, LOOP_READ, readable, t));
+    t->io = loop_io_create(with->loop, t->fd, LOOP_READ, readable, t);
     loop_timer_init(&t->limit, with->loop, too_long, t);
     if (seconds > 0)
         loop_timer_start(&t->limit, seconds, 0);
-    must_do(reaper_add(with->reaper, t->pid, reaped, t));
+    reaper_add(with->reaper, t->pid, reaped, t);
     return 0;
 }
 

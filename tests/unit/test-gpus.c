@@ -77,15 +77,15 @@ static void devices_are_found_with_their_nodes(void **state)
     struct gpus g;
     char is[256];
     int fd = fake();
-    assert_int_equal(gpus_read(fd, automatic, &g), 0);
+    gpus_read(fd, automatic, &g);
     describe(&g, is, sizeof(is));
     assert_string_equal(is, "0@0 1@1 2@1 10@-1");
     gpus_free(&g);
-    assert_int_equal(gpus_read(fd, some, &g), 0);
+    gpus_read(fd, some, &g);
     describe(&g, is, sizeof(is));
     assert_string_equal(is, "1@1 GPU-8f2b@-1");
     gpus_free(&g);
-    assert_int_equal(gpus_read(fd, none, &g), 0);
+    gpus_read(fd, none, &g);
     assert_int_equal(g.n, 0);
     gpus_free(&g);
     remove_fake(fd);

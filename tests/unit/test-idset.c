@@ -82,8 +82,8 @@ static void members_are_added_and_found(void **state)
     struct idset s = {0};
     assert_int_equal(idset_next(&s, 0), -1);
     assert_false(idset_has(&s, 0));
-    assert_int_equal(idset_add(&s, 3), 0);
-    assert_int_equal(idset_add(&s, 200), 0);
+    idset_add(&s, 3);
+    idset_add(&s, 200);
     assert_true(idset_has(&s, 3));
     assert_false(idset_has(&s, 4));
     assert_false(idset_has(&s, 100000));
@@ -99,11 +99,11 @@ static void members_are_added_and_found(void **state)
 static void ids_beyond_the_bound_ask_for_no_memory(void **state)
 {
     struct idset s = {0};
-    assert_int_equal(idset_add(&s, IDSET_MAX), -1);
+    assert_int_equal(idset_add_range(&s, IDSET_MAX, IDSET_MAX), -1);
     assert_int_equal(idset_add_range(&s, 0, UINT32_MAX), -1);
     assert_int_equal(idset_add_range(&s, 5, 4), -1);
     assert_null(s.words);
-    assert_int_equal(idset_add(&s, IDSET_MAX - 1), 0);
+    idset_add(&s, IDSET_MAX - 1);
     assert_int_equal(idset_next(&s, 1), IDSET_MAX - 1);
     idset_free(&s);
 }
@@ -114,15 +114,15 @@ static void sets_of_different_size_are_combined(void **state)
     struct error err;
     idset_parse("0-3,300", &a, &err);
     idset_parse("2-5", &b, &err);
-    assert_int_equal(idset_copy(&c, &a), 0);
+    idset_copy(&c, &a);
     assert_true(idset_equal(&a, &c));
     idset_intersect(&c, &b);
     assert_set(&c, "2-3");
     assert_false(idset_equal(&a, &c));
-    assert_int_equal(idset_copy(&c, &a), 0);
+    idset_copy(&c, &a);
     idset_subtract(&c, &b);
     assert_set(&c, "0-1,300");
-    assert_int_equal(idset_copy(&c, &b), 0);
+    idset_copy(&c, &b);
     idset_subtract(&c, &a);
     assert_set(&c, "4-5");
     idset_free(&a);
@@ -130,7 +130,7 @@ static void sets_of_different_size_are_combined(void **state)
     idset_add(&c, 900);
     idset_intersect(&c, &a);
     assert_true(idset_equal(&a, &c)); /* whatever room each has */
-    assert_int_equal(idset_copy(&c, &c), 0);
+    idset_copy(&c, &c);
     assert_set(&c, "4-5");
     idset_free(&a);
     idset_free(&b);

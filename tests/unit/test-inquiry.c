@@ -72,7 +72,7 @@ static void ask(const char *helper, int times, struct asked *ret)
     struct error e;
     *ret = (struct asked){.want = times, .loop = loop_create(&e)};
     assert_non_null(ret->loop);
-    struct inquiries *q = inquiries_create(ret->loop, &conf, helper, answered, ret, &e);
+    struct inquiries *q = inquiries_create(ret->loop, &conf, helper, answered, ret);
     assert_non_null(q);
     for (int i = 0; i < times; i++)
         assert_int_equal(inquiries_ask(q, "4.1", &e), 0);

@@ -57,7 +57,7 @@ static void several_hosts_have_names_slots_and_cores(void **state)
         snprintf(argument, sizeof(argument), "%u", n);
         read_ok(argument, &a);
         assert_int_equal(a.nhosts, n);
-        assert_int_equal(idset_copy(&left, &allowed), 0);
+        idset_copy(&left, &allowed);
         for (unsigned i = 0; i < n; i++) {
             snprintf(want, sizeof(want), "%s-%u", name, i);
             assert_string_equal(a.hosts[i].name, want);

@@ -125,9 +125,9 @@ static void limit_reached(void *arg)
 void link_make_watches(struct link *l)
 {
     unsigned events = l->in_fd == l->out_fd ? LOOP_READ | LOOP_WRITE : LOOP_READ;
-    l->out_io = l->in_io = must(loop_io_create(l->loop, l->in_fd, events, io_ready, l));
+    l->out_io = l->in_io = loop_io_create(l->loop, l->in_fd, events, io_ready, l);
     if (l->in_fd != l->out_fd)
-        l->out_io = must(loop_io_create(l->loop, l->out_fd, LOOP_WRITE, io_ready, l));
+        l->out_io = loop_io_create(l->loop, l->out_fd, LOOP_WRITE, io_ready, l);
 }
 
 struct link *link_create(struct loop *loop, int in_fd, int out_fd, const struct link_options *o,

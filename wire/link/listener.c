@@ -197,7 +197,7 @@ struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LI
                                  void *arg, struct error *err)
 {
     struct listener *l = must(calloc(1, sizeof(*l)));
-    l->io = must(loop_io_create(loop, fd, LOOP_READ, acceptable, l));
+    l->io = loop_io_create(loop, fd, LOOP_READ, acceptable, l);
     loop_timer_init(&l->tick, loop, tick, l);
     TAILQ_INIT(&l->pending);
     l->places = LISTEN_PENDING;

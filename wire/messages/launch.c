@@ -194,7 +194,7 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     struct packed_limits rank_limits, host_limits;
     struct packed_placements hosts;
     uint64_t soft[RLIM_NLIMITS];
-    AUTO_FREE char *wrapped = must(idset_format(&l->step.wrapper.ranks));
+    AUTO_FREE char *wrapped = idset_format(&l->step.wrapper.ranks);
 
     placements_pack(l->hosts, l->nhosts, &hosts);
     apps_pack(&l->step, true, &apps);
@@ -320,8 +320,7 @@ static int hosts_unpack(const Mprun__Launch *m, uint32_t host_index, struct laun
                         struct error *err)
 {
     AUTO(rank_map_free) struct rank_map map = {0};
-    if (rank_map_create(&map, m->world, m->nranks, err) < 0)
-        return -1;
+    rank_map_create(&map, m->world, m->nranks);
     ret->host_index = host_index;
     return placements_unpack(m->hosts, m->n_hosts, &map, &ret->hosts, &ret->nhosts, err) < 0
                ? -1

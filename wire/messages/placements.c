@@ -38,7 +38,7 @@ static void placement_pack(const struct placement *p, Mprun__Placement *ret)
     ret->granted_all = !p->granted;
     ret->share = p->share;
     if (p->granted)
-        ret->granted_threads = must(idset_format(p->granted));
+        ret->granted_threads = idset_format(p->granted);
     if (p->granted_cores)
         ret->granted_cores = (char *)(uintptr_t)p->granted_cores;
     if (p->slots)
@@ -62,7 +62,7 @@ static bool follows(const struct placement *p, const char *granted, const struct
         name_run_at(p->host, strlen(p->host), k, name, sizeof(name)) < 0 ||
         strcmp(name, q->host) != 0)
         return false;
-    AUTO_FREE char *own = granted ? must(idset_format(q->granted)) : NULL;
+    AUTO_FREE char *own = granted ? idset_format(q->granted) : NULL;
     return !granted || strcmp(own, granted) == 0;
 }
 

@@ -120,7 +120,7 @@ static void begin(struct dial *d, const char *address, const char *decisive)
     c->fd = address_begin(address);
     c->code = c->fd < 0 ? errno : 0;
     if (c->fd >= 0)
-        c->io = must(loop_io_create(d->loop, c->fd, LOOP_WRITE, answered, c));
+        c->io = loop_io_create(d->loop, c->fd, LOOP_WRITE, answered, c);
 }
 
 struct dial *dial_create(struct loop *loop, const char *addresses, const char *decisive,
