@@ -10,11 +10,9 @@
  * With an argument the hosts do a fence before that, with so many bytes from each: the parts are
  * gathered in the tree, and everybody gets all. How long that took is printed. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
  *
  * The environment is that of a job; bench/pbs has a stand-in for pbs_mom make it. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "rm-adapters/adapter.h"
 

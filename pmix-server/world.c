@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/cleanup.h"
 #include "common/must.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"

@@ -2,10 +2,8 @@
 /* devices.c - v1: the files of the controller; v2: a program that the kernel asks at each open */
 #include "containment/cgroup/devices.h"
 
-#include <errno.h>
 #include <linux/bpf.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/loop.h"
 #include "common/must.h"
 #include "containment/cgroup/mounts.h"

@@ -4,7 +4,6 @@
 #include "node-daemon/conf/conf.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 #include "pmix-server/server.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
-#include "wire/messages/values.h"
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <pmix.h>
 #include <pmix_server.h>
 
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "common/path.h"
