@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "common/buffer.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,10 +28,8 @@ uint8_t *buffer_reserve(struct buffer *b, size_t n)
         return b->data + b->end;
     }
     size_t cap = b->cap ? b->cap : FIRST;
-    if (n > SIZE_MAX / 4 - len) { /* doubling would never get there */
-        errno = ENOMEM;
-        return NULL;
-    }
+    if (n > SIZE_MAX / 4 - len) /* doubling would never get there */
+        out_of_memory();
     while (cap < len + n)
         cap *= 2;
     uint8_t *data = must(malloc(cap));
@@ -46,16 +43,12 @@ uint8_t *buffer_reserve(struct buffer *b, size_t n)
     return data + len;
 }
 
-int buffer_append(struct buffer *b, const void *p, size_t n)
+void buffer_append(struct buffer *b, const void *p, size_t n)
 {
     if (n == 0)
-        return 0;
-    uint8_t *to = buffer_reserve(b, n);
-    if (!to)
-        return -1;
-    memcpy(to, p, n);
+        return;
+    memcpy(buffer_reserve(b, n), p, n);
     b->end += n;
-    return 0;
 }
 
 void buffer_consume(struct buffer *b, size_t n)
@@ -70,10 +63,7 @@ void buffer_consume(struct buffer *b, size_t n)
 
 ssize_t buffer_read(struct buffer *b, int fd, size_t max)
 {
-    uint8_t *to = buffer_reserve(b, max);
-    if (!to)
-        return -1;
-    ssize_t n = read(fd, to, max);
+    ssize_t n = read(fd, buffer_reserve(b, max), max);
     if (n > 0)
         b->end += (size_t)n;
     return n;

@@ -24,14 +24,14 @@ static inline uint8_t *buffer_ptr(const struct buffer *b)
 
 void buffer_free(struct buffer *b); /* leaves an empty, usable buffer */
 /* Make room for at least n more bytes at the end, and return where it begins; consumed space is
- * reused. Ends the program when there is no memory (must.h); NULL with errno: n is larger than
- * memory can be. buffer_commit() then says how many bytes were put there. */
+ * reused. Ends the program when there is no memory (must.h). buffer_commit() then says how many
+ * bytes were put there. */
 uint8_t *buffer_reserve(struct buffer *b, size_t n);
 static inline void buffer_commit(struct buffer *b, size_t n)
 {
     b->end += n;
 }
-int buffer_append(struct buffer *b, const void *p, size_t n); /* -1: as NULL above */
+void buffer_append(struct buffer *b, const void *p, size_t n);
 /* Drop n bytes from the front. A large buffer that becomes empty frees its memory. */
 void buffer_consume(struct buffer *b, size_t n);
 

@@ -210,7 +210,7 @@ static bool translate(const struct job_worlds *j, struct meeting *t)
     AUTO_FREE struct participant *all = must(calloc(n + 1, sizeof(*all)));
     bool ok = t->own->signature.len == 1 + n * SIGNATURE_ENTRY;
     if (ok)
-        must_do(buffer_append(&t->signature, at, 1));
+        buffer_append(&t->signature, at, 1);
     for (size_t i = 0; ok && i < n; i++) {
         uint32_t world = get32(at + 1 + i * SIGNATURE_ENTRY);
         const struct other_world *o = find_other(j, world);
@@ -225,8 +225,8 @@ static bool translate(const struct job_worlds *j, struct meeting *t)
     for (size_t i = 0; ok && i < n; i++) {
         uint8_t rank[4];
         put32(rank, all[i].rank);
-        must_do(buffer_append(&t->signature, all[i].nspace, strlen(all[i].nspace) + 1));
-        must_do(buffer_append(&t->signature, rank, sizeof(rank)));
+        buffer_append(&t->signature, all[i].nspace, strlen(all[i].nspace) + 1);
+        buffer_append(&t->signature, rank, sizeof(rank));
     }
     return ok;
 }
@@ -241,7 +241,7 @@ static bool meeting_take(struct meeting *t, uint32_t step, const Mprun__Collect 
         m->signature.len != buffer_len(&t->signature) ||
         memcmp(m->signature.data, buffer_ptr(&t->signature), m->signature.len) != 0)
         return false;
-    must_do(buffer_append(&t->data, m->parts[0]->data.data, m->parts[0]->data.len));
+    buffer_append(&t->data, m->parts[0]->data.data, m->parts[0]->data.len);
     t->awaited[i] = t->awaited[--t->nawaited];
     return true;
 }
@@ -290,7 +290,7 @@ void job_worlds_collect(struct job_worlds *j, const Mprun__Collect *m, const uin
         j->answer(j->answer_arg, m, PMIX_ERROR, NULL, 0);
         return;
     }
-    must_do(buffer_append(&t->data, data, n));
+    buffer_append(&t->data, data, n);
     send_part(j, t);
     for (struct early **at = &j->early; *at;)
         if (meeting_take(t, (*at)->step, (*at)->m))

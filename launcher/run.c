@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* run.c - the objects of a step: made, and destroyed */
 #include "launcher/run.h"
 
 #include <stdlib.h>

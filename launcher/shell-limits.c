@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shell-limits.c - the umask, priority and limits that mprun has from the user's shell */
 #include "launcher/shell-limits.h"
 
 #include <errno.h>

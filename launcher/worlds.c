@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* worlds.c - see worlds.h */
 #include "launcher/worlds.h"
 
 #include <stdlib.h>

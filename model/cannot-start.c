@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cannot-start.c - what a user can do about a program that cannot be started on this host */
 #include "model/cannot-start.h"
 
 #include <dirent.h>

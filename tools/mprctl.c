@@ -13,6 +13,7 @@
 #include "common/fdio.h"
 #include "common/number.h"
 #include "common/step-directory.h"
+#include "common/text.h"
 #include "tools/tool.h"
 #include "wire/messages/frame.h"
 #include "wire/mprun.pb-c.h"
@@ -89,9 +90,9 @@ static void add_step(void *arg, int dir, const char *place, const char *name)
 {
     struct steps *s = arg;
     const char *id = name + strlen(STEP_DIRECTORY);
-    AUTO_FREE char *socket = NULL;
+    AUTO_FREE char *socket = text_format("%s/%s/control", place, name);
     if (s->n == STEPS_MAX || (s->wanted && strcmp(id, s->wanted) != 0) ||
-        !step_directory_is_own(dir, name) || asprintf(&socket, "%s/%s/control", place, name) < 0)
+        !step_directory_is_own(dir, name))
         return;
     for (size_t i = 0; i < s->n; i++)
         if (!strcmp(s->sockets[i], socket))
@@ -123,8 +124,7 @@ static int read_frame(int fd, struct frame_header *h, struct buffer *to, struct 
         return error_errno(err, errno, "read the answer");
     if (frame_header_unpack(head, h, err) < 0)
         return -1;
-    uint8_t *room = buffer_reserve(to, h->length);
-    if (!room || fd_read_all(fd, room, h->length) < 0)
+    if (fd_read_all(fd, buffer_reserve(to, h->length), h->length) < 0)
         return error_errno(err, errno, "read the answer");
     buffer_commit(to, h->length);
     return 0;

@@ -12,6 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "common/must.h"
 #include "common/number.h"
 
 struct shell {
@@ -213,10 +214,9 @@ static void put_devices(struct json *in, const char *key, const struct resource_
     put_amount(devices, "count", &d->count);
     if (d->ids) {
         struct json *ids = json_new_array();
-        AUTO_FREE char *words = strdup(d->ids);
+        AUTO_FREE char *words = must(strdup(d->ids));
         char *next = NULL;
-        for (char *id = words ? strtok_r(words, " ", &next) : NULL; id;
-             id = strtok_r(NULL, " ", &next))
+        for (char *id = strtok_r(words, " ", &next); id; id = strtok_r(NULL, " ", &next))
             json_put_string(ids, NULL, id);
         json_put(devices, "ids", ids);
     }

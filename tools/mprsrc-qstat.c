@@ -13,8 +13,10 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/spawn.h"
+#include "common/text.h"
 #include "rm-adapters/processes/ask-manager.h"
 #include "rm-adapters/gridengine/qlogin-session.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
@@ -31,15 +33,15 @@ static char **make_environment(bool is_roots)
     size_t n = 0, count = 0;
     while (environ[count])
         count++;
-    char **env = calloc(count + 2, sizeof(*env));
-    for (size_t i = 0; env && i < count; i++) {
+    char **env = must(calloc(count + 2, sizeof(*env)));
+    for (size_t i = 0; i < count; i++) {
         int keep = !is_roots;
         for (size_t k = 0; !keep && k < sizeof(kept) / sizeof(kept[0]); k++)
             keep = strncmp(environ[i], kept[k], strlen(kept[k])) == 0;
         if (keep)
             env[n++] = environ[i];
     }
-    if (env && is_roots)
+    if (is_roots)
         env[n] = root_environment_path;
     return env;
 }
@@ -48,11 +50,11 @@ static char **make_environment(bool is_roots)
 static char *find_qstat(const struct mprsrc_options *o, char *const env[], struct error *err)
 {
     const char *directory = o->is_roots ? NULL : getenv("SGE_BINARY_PATH");
-    char *path = NULL;
-    if (!o->qstat && directory && asprintf(&path, "%s/qstat", directory) >= 0) {
-        if (access(path, X_OK) == 0)
-            return path;
-        free(path);
+    char *path;
+    if (!o->qstat && directory) {
+        AUTO_FREE char *beside = text_format("%s/qstat", directory);
+        if (access(beside, X_OK) == 0)
+            return take_ptr(beside);
     }
     if (spawn_resolve(o->qstat ? o->qstat : "qstat", env, NULL, &path, err) == 0)
         return path;
@@ -111,7 +113,7 @@ int mprsrc_qstat(const struct mprsrc_options *o, const char *const words[], stru
     char command[200];
     command_text(words, command, sizeof(command));
     AUTO_FREE char **env = make_environment(o->is_roots);
-    AUTO_FREE char *path = env ? find_qstat(o, env, err) : NULL;
+    AUTO_FREE char *path = find_qstat(o, env, err);
     struct ask a = {
         .path = path, .argv = argv, .envp = env, .seconds = o->timeout, .max = GRIDENGINE_XML_MAX};
     return path && ask_qstat(&a, ret, err) == 0 ? 0 : error_context(err, "run '%s'", command);
@@ -148,14 +150,8 @@ bool mprsrc_is_own_job(uint32_t job, uint32_t *ret_task)
 /* Instead of those that are there. */
 static int from_file(const char *path, struct gridengine_job *job, struct error *err)
 {
-    struct hostlist hosts = {.known = NULL};
-    if (hostfile_read(path, &hosts, err) < 0) {
-        hostlist_free(&hosts);
-        return MPRSRC_NO_HOST;
-    }
     hostlist_free(&job->hosts);
-    job->hosts = hosts;
-    return MPRSRC_OK;
+    return hostfile_read(path, &job->hosts, err) < 0 ? MPRSRC_NO_HOST : MPRSRC_OK;
 }
 
 /* A job without a parallel environment has one slot, here. */

@@ -10,6 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "containment/mprund-protocol.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
@@ -178,7 +179,7 @@ static void name_gpus(struct resource_devices *gpus, struct grant_answer *a)
     for (char *c = a->gpus; *c; c++)
         if (*c == ',')
             *c = ' ';
-    gpus->ids = a->gpus[0] ? strdup(a->gpus) : NULL;
+    gpus->ids = a->gpus[0] ? must(strdup(a->gpus)) : NULL;
 }
 
 /* mprund of this host tells root and the job's user which GPUs it chose where the manager only

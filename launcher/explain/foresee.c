@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* foresee.c - see foresee.h */
 #include "launcher/explain/foresee.h"
 
 #include <errno.h>

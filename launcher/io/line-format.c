@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/buffer.h"
-#include "common/must.h"
 #include "common/words.h"
 #include "launcher/io/output-lines.h"
 
@@ -16,7 +15,7 @@ bool line_format_is_set(const struct line_format *f)
 
 static void put_bytes(struct buffer *to, const void *p, size_t n)
 {
-    must_do(buffer_append(to, p, n));
+    buffer_append(to, p, n);
 }
 
 static void put(struct buffer *to, const char *text)
@@ -122,7 +121,7 @@ static void put_string(struct buffer *to, const char *key, const char *p, size_t
 static void put_base64(struct buffer *to, const uint8_t *p, size_t n)
 {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint8_t *at = must(buffer_reserve(to, (n + 2) / 3 * 4));
+    uint8_t *at = buffer_reserve(to, (n + 2) / 3 * 4);
     for (size_t i = 0; i < n; i += 3) {
         uint32_t bits = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
                         (i + 2 < n ? p[i + 2] : 0);

@@ -98,7 +98,7 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
     const char *pattern = f->options.patterns[h->stream - 1];
     buffer_consume(&f->path, buffer_len(&f->path));
     output_pattern_expand(f->names, pattern, host, h, NULL, NULL, &f->path);
-    must_do(buffer_append(&f->path, "", 1));
+    buffer_append(&f->path, "", 1);
     const char *path = (const char *)buffer_ptr(&f->path);
     struct file *file = get_file(f, path);
     if (open_file(f, file) < 0 || fd_write_all(file->fd, data, n) < 0)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-lines.c - see output-lines.h */
 #include "launcher/io/output-lines.h"
 
 #include <search.h>
@@ -61,7 +60,7 @@ static void emit(struct output_lines *t, struct stream *s, const uint8_t *text, 
                  bool has_newline)
 {
     if (buffer_len(&s->part) && n)
-        must_do(buffer_append(&s->part, text, n));
+        buffer_append(&s->part, text, n);
     bool whole = buffer_len(&s->part) == 0;
     s->line.text = whole ? text : buffer_ptr(&s->part);
     s->line.n = whole ? n : buffer_len(&s->part);
@@ -94,7 +93,7 @@ static size_t take_line(struct output_lines *t, struct stream *s, const uint8_t 
         emit(t, s, p, cut, false);
         return cut;
     }
-    must_do(buffer_append(&s->part, p, n));
+    buffer_append(&s->part, p, n);
     return n;
 }
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
-#include "common/must.h"
 #include "wire/messages/frame.h"
 
 #define LETTERS "rRthNnpgjJsu%"
@@ -127,15 +126,15 @@ void output_pattern_expand(const struct output_names *o, const char *pattern, ui
         int width;
         char time[LINE_TIME], number[32];
         const char *letter = next_letter(pattern, &width);
-        must_do(buffer_append(to, pattern, strcspn(pattern, "%")));
+        buffer_append(to, pattern, strcspn(pattern, "%"));
         if (!letter)
             return;
         if (*letter == 't' && clock) {
             line_clock_put(clock, h->time_ns, false, time);
-            must_do(buffer_append(to, time, sizeof(time)));
+            buffer_append(to, time, sizeof(time));
         } else {
             const char *text = letter_text(o, *letter, width, host, h, ranks, number);
-            must_do(buffer_append(to, text, strlen(text)));
+            buffer_append(to, text, strlen(text));
         }
         pattern = letter + 1;
     }

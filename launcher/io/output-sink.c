@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output-sink.c - see output-sink.h */
 #include "launcher/io/output-sink.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "common/loop.h"
-#include "common/must.h"
 
 enum {
     SAFE_WRITE = 4096, /* PIPE_BUF: what a writable pipe takes whole */
@@ -105,7 +103,7 @@ void sink_put(struct output_sink *s, const uint8_t *p, size_t n)
         return;
     s->at_line_start = p[n - 1] == '\n';
     s->written += done;
-    must_do(buffer_append(&s->queue, p + done, n - done));
+    buffer_append(&s->queue, p + done, n - done);
     want_write(s);
 }
 

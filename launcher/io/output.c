@@ -100,7 +100,7 @@ static void add_due(struct outlet *l, uint32_t host, unsigned stream, uint64_t c
         last->credit += credit;
         return;
     }
-    must_do(buffer_append(&l->dues, &d, sizeof(d)));
+    buffer_append(&l->dues, &d, sizeof(d));
 }
 
 static void pay_dues(void *arg)

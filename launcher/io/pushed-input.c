@@ -68,7 +68,7 @@ void pushed_input_put(struct pushed_input *p, void *host, uint64_t id, const voi
         p->answer(host, id, PUSH_TOO_MUCH);
         return;
     }
-    must_do(buffer_append(&p->waiting, data, n));
+    buffer_append(&p->waiting, data, n);
     struct push *push = must(calloc(1, sizeof(*push)));
     push->host = host;
     push->id = id;

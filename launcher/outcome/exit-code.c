@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exit-code.c - mprun's exit code for the way a step has ended */
 #include "launcher/outcome/exit-code.h"
 
 int exit_code_low(int code)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lone-ranks.c - see lone-ranks.h */
 #include "launcher/outcome/lone-ranks.h"
 
 #include <stdlib.h>

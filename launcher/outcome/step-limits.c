@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-limits.c - see step-limits.h */
 #include "launcher/outcome/step-limits.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* verdict.c - how the step ends */
 #include "launcher/outcome/verdict.h"
 
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* preload-files.c - which files of mprun's host are brought to the hosts of a step */
 #include "launcher/preload/preload-files.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* command-list.c - see command-list.h */
 #include "launcher/queue/command-list.h"
 
 #include <ctype.h>

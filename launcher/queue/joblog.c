@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* joblog.c - see joblog.h */
 #include "launcher/queue/joblog.h"
 
 #include <errno.h>

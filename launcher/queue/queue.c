@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* queue.c - see queue.h */
 #include "launcher/queue/queue.h"
 
 #include <errno.h>

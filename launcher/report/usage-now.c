@@ -195,7 +195,7 @@ static void answer_askers(struct usage_now *u)
         memcpy(&a, buffer_ptr(&u->askers), sizeof(a));
         buffer_consume(&u->askers, sizeof(a));
         if (!is_same(&a.of, &u->of)) {
-            must_do(buffer_append(&u->askers, &a, sizeof(a)));
+            buffer_append(&u->askers, &a, sizeof(a));
             continue;
         }
         struct host *h = host_at(u->hosts, a.host);
@@ -289,7 +289,7 @@ void usage_now_ask(struct usage_now *u)
 void usage_now_ask_for(struct usage_now *u, const struct host *h, uint64_t id, struct usage_of of)
 {
     struct asker a = {.host = h->launch_index, .id = id, .of = of};
-    must_do(buffer_append(&u->askers, &a, sizeof(a)));
+    buffer_append(&u->askers, &a, sizeof(a));
     look(u);
 }
 

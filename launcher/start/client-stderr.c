@@ -11,7 +11,6 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/log.h"
-#include "common/must.h"
 #include "containment/job-cgroup/oom-kills.h"
 #include "launcher/outcome/host-failures.h"
 #include "model/rank-end.h"
@@ -64,7 +63,7 @@ static const char *take_first(struct client_stderr *c)
 static void hold(struct client_stderr *c)
 {
     c->line[c->n] = '\n';
-    must_do(buffer_append(&c->held, c->line, c->n + 1));
+    buffer_append(&c->held, c->line, c->n + 1);
     c->lines++;
     while (buffer_len(&c->held) >= CLIENT_HELD_MAX)
         take_first(c);
@@ -212,9 +211,8 @@ void client_stderr_take_reason(struct client_stderr *c, char *buf, size_t n)
 const char *client_stderr_held(struct client_stderr *c)
 {
     drain(c);
-    uint8_t *end = c->lines > 0 ? buffer_reserve(&c->held, 1) : NULL;
-    if (!end)
+    if (c->lines == 0)
         return "";
-    *end = 0;
+    *buffer_reserve(&c->held, 1) = 0;
     return (const char *)buffer_ptr(&c->held);
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* findings.c - what the reader has found out for one request */
 #include "node-daemon/front/findings.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* grants.c - the grants of a job, for its other hosts */
 #include "node-daemon/front/grants.h"
 
 #include <errno.h>

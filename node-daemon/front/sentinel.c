@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sentinel.c - a file for each job that is in its cgroup here */
 #include "node-daemon/front/sentinel.h"
 
 #include <dirent.h>

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ge-names.c - what an execd of Grid Engine calls the directories of its tasks */
 #include "node-daemon/lib/ge-names.h"
 
 #include <ctype.h>

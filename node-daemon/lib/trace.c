@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* trace.c - every action of the daemon's as a line */
 #include "node-daemon/lib/trace.h"
 
 #include <errno.h>

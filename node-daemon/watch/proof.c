@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* proof.c - what /proc shows of a process that did not ask */
 #include "node-daemon/watch/proof.h"
 
 #include <errno.h>

@@ -51,7 +51,7 @@ static pmix_status_t take_data(struct log_item *l, const pmix_info_t *i)
     size_t n = strlen(i->value.data.string);
     if (buffer_len(to) + n > BULK_DATA_MAX)
         return PMIX_ERR_OUT_OF_RESOURCE;
-    must_do(buffer_append(to, i->value.data.string, n));
+    buffer_append(to, i->value.data.string, n);
     return PMIX_SUCCESS;
 }
 

@@ -52,8 +52,8 @@ const char *kvs_get(const struct kvs *k, const char *key)
 
 void kvs_pack(struct buffer *to, const char *key, const char *value)
 {
-    must_do(buffer_append(to, key, strlen(key) + 1));
-    must_do(buffer_append(to, value, strlen(value) + 1));
+    buffer_append(to, key, strlen(key) + 1);
+    buffer_append(to, value, strlen(value) + 1);
 }
 
 int kvs_put_packed(struct kvs *k, const uint8_t *p, size_t n)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/must.h"
 #include "common/words.h"
 
 const struct resource_names resource_names_default = {
@@ -148,8 +149,8 @@ static int devices_on(const struct making *m, const char *name, const struct res
     if (check_ids(m, name, h, g->ids) < 0)
         return -1;
     ret->count = (struct resource_amount){.set = 1, .value = g->nids};
-    ret->ids = strdup(g->ids);
-    return ret->ids ? 0 : error_errno(m->err, ENOMEM, "list a job's devices");
+    ret->ids = must(strdup(g->ids));
+    return 0;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -169,9 +170,7 @@ int resources_of_job(const struct gridengine_job *job, const struct resource_nam
 {
     struct resources r = {.nhosts = job->hosts.allocation.nhosts};
     struct making m = {.job = job, .names = names, .r = &r, .err = err};
-    r.hosts = calloc(r.nhosts + 1, sizeof(*r.hosts));
-    if (!r.hosts)
-        return error_errno(err, ENOMEM, "list a job's hosts");
+    r.hosts = must(calloc(r.nhosts + 1, sizeof(*r.hosts)));
     for (size_t i = 0; i < r.nhosts; i++) {
         const struct alloc_host *h = &job->hosts.allocation.hosts[i];
         r.hosts[i] = (struct resource_host){.name = h->name, .slots = h->slots.value};
@@ -189,7 +188,7 @@ int resources_of_job(const struct gridengine_job *job, const struct resource_nam
 
 void resources_free(struct resources *r)
 {
-    for (size_t i = 0; r->hosts && i < r->nhosts; i++) {
+    for (size_t i = 0; i < r->nhosts; i++) {
         free(r->hosts[i].gpu.ids);
         free(r->hosts[i].phi.ids);
     }

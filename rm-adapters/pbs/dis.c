@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/must.h"
-
 enum { DIGITS_MAX = 20, COUNTS_MAX = 4 };
 
 static void put_count(struct buffer *to, size_t n)
@@ -17,7 +15,7 @@ static void put_count(struct buffer *to, size_t n)
         return;
     int length = snprintf(text, sizeof(text), "%zu", n);
     put_count(to, (size_t)length);
-    must_do(buffer_append(to, text, (size_t)length));
+    buffer_append(to, text, (size_t)length);
 }
 
 void dis_put_number(struct buffer *to, int64_t value)
@@ -26,13 +24,13 @@ void dis_put_number(struct buffer *to, int64_t value)
     uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
     int n = snprintf(text, sizeof(text), "%c%" PRIu64, value < 0 ? '-' : '+', magnitude);
     put_count(to, (size_t)n - 1);
-    must_do(buffer_append(to, text, (size_t)n));
+    buffer_append(to, text, (size_t)n);
 }
 
 void dis_put_bytes(struct buffer *to, const void *p, size_t n)
 {
     dis_put_number(to, (int64_t)n);
-    must_do(buffer_append(to, p, n));
+    buffer_append(to, p, n);
 }
 
 void dis_put_string(struct buffer *to, const char *text)

@@ -180,8 +180,8 @@ int tm_link_send(struct tm_link *l, const struct buffer *request, struct error *
     }
     if (buffer_len(&l->waiting) > QUEUE_MAX)
         return error_set(err, EIO, "pbs_mom does not read what it is asked");
-    must_do(buffer_append(&l->waiting, &n, sizeof(n)));
-    must_do(buffer_append(&l->waiting, buffer_ptr(request), n));
+    buffer_append(&l->waiting, &n, sizeof(n));
+    buffer_append(&l->waiting, buffer_ptr(request), n);
     loop_io_set(l->io, LOOP_READ | LOOP_WRITE);
     return 0;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/must.h"
 #include "common/number.h"
 #include "rm-adapters/pbs/dis.h"
 
@@ -53,7 +52,7 @@ void tm_request_begin(struct buffer *to, const struct tm_job *job, uint32_t even
 {
     static const uint8_t header[HEADER];
     if (job->is_framed)
-        must_do(buffer_append(to, header, HEADER));
+        buffer_append(to, header, HEADER);
     dis_put_number(to, job->is_torque ? PROTOCOL_TORQUE : PROTOCOL_PBS);
     dis_put_number(to, VERSION);
     dis_put_string(to, job->id);
@@ -155,7 +154,7 @@ int tm_unpack(struct buffer *raw, struct buffer *messages, const struct tm_job *
             if (n - HEADER < length)
                 return 0;
         }
-        must_do(buffer_append(messages, p + header, length));
+        buffer_append(messages, p + header, length);
         buffer_consume(raw, header + length);
     }
     return 0;

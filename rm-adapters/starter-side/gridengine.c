@@ -22,6 +22,7 @@
 
 #include "common/cleanup.h"
 #include "common/fdio.h"
+#include "common/must.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/starter-side/starter-side.h"
 
@@ -55,8 +56,7 @@ static int parent_uses_shell(void)
     char path[32], words[4096];
     snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)getppid());
     ssize_t n = file_read_at(AT_FDCWD, path, words, sizeof(words));
-    const char *slash = n > 0 ? strrchr(words, '/') : NULL;
-    if (n <= 0 || strcmp(slash ? slash + 1 : words, "qrsh_starter") != 0)
+    if (n <= 0 || strcmp(basename(words), "qrsh_starter") != 0)
         return -1;
     const char *directory = words + strlen(words) + 1, *end = words + n;
     const char *last = directory < end ? directory + strlen(directory) + 1 : end;
@@ -64,25 +64,27 @@ static int parent_uses_shell(void)
 }
 
 /* Joins words to a command line, with blanks between and nothing quoted. `empty` stands for an
- * empty word. NULL: out of memory. */
+ * empty word. */
 static char *join(char **words, const char *empty)
 {
     size_t n = 1;
     for (char **w = words; *w; w++)
         n += strlen(*w) + strlen(empty) + 1;
-    char *line = calloc(1, n), *end = line;
-    for (char **w = words; line && *w; w++)
+    char *line = must(calloc(1, n)), *end = line;
+    for (char **w = words; *w; w++)
         end = stpcpy(stpcpy(end, w == words ? "" : " "), **w ? *w : empty);
     return line;
 }
 
-static int plan_task(struct job_command *c, char **words)
+static void plan_task(struct job_command *c, char **words)
 {
     int shell = parent_uses_shell();
     if (shell < 0)
         shell = job_command_is_line(words);
-    return shell ? job_command_line(c, login_shell(), join(words, ""))
-                 : job_command_words(c, words);
+    if (shell)
+        job_command_line(c, login_shell(), join(words, ""));
+    else
+        job_command_words(c, words);
 }
 
 /* ---- a job ----------------------------------------------------------------------------------- */
@@ -103,15 +105,17 @@ static bool is_binary(const struct task_spool *spool)
     return script && !strstr(script, "/job_scripts/");
 }
 
-static int plan_binary(struct job_command *c, const struct task_spool *spool, const char *shell,
+static void plan_binary(struct job_command *c, const struct task_spool *spool, const char *shell,
                        char **words)
 {
     /* here Grid Engine puts -s where the command should be */
     const char *command = getenv("JOB_SCRIPT");
     if (strcmp(words[0], "-s") == 0 && command)
         words[0] = (char *)command;
-    return flag(spool, "no_shell") ? job_command_words(c, words)
-                                   : job_command_line(c, shell, join(words, "\"\""));
+    if (flag(spool, "no_shell"))
+        job_command_words(c, words);
+    else
+        job_command_line(c, shell, join(words, "\"\""));
 }
 
 static bool mode_is(const char *mode)
@@ -119,28 +123,34 @@ static bool mode_is(const char *mode)
     return strcasecmp(start_mode(), mode) == 0;
 }
 
-static int plan_script(struct job_command *c, const char *shell, char **words)
+static void plan_script(struct job_command *c, const char *shell, char **words)
 {
-    if (mode_is("script_from_stdin"))
-        return job_command_shell(c, shell, NULL, words);
-    if (mode_is("start_as_command"))
-        return job_command_line(c, shell, words[strcmp(words[0], "-c") == 0 && words[1]]);
-    if (!mode_is("posix_compliant")) /* unix_behavior, raw_exec */
-        return job_command_words(c, words);
-    c->script = words[0];
-    return job_command_shell(c, shell, NULL, words);
+    bool is_posix = mode_is("posix_compliant");
+    if (is_posix)
+        c->script = words[0];
+    if (is_posix || mode_is("script_from_stdin"))
+        job_command_shell(c, shell, NULL, words);
+    else if (mode_is("start_as_command"))
+        job_command_line(c, shell, words[strcmp(words[0], "-c") == 0 && words[1]]);
+    else /* unix_behavior, raw_exec */
+        job_command_words(c, words);
 }
 
-static int gridengine_plan(struct job_command *c, char **words)
+static void gridengine_plan(struct job_command *c, char **words)
 {
     const char *shell = getenv("SGE_STARTER_SHELL_PATH");
     const char *login = getenv("SGE_STARTER_USE_LOGIN_SHELL");
     AUTO(task_spool_free) struct task_spool spool = {0};
     c->is_login = login && strcasecmp(login, "true") == 0;
-    if (!shell || !shell[0])
-        return plan_task(c, words);
+    if (!shell || !shell[0]) {
+        plan_task(c, words);
+        return;
+    }
     task_spool_read(&spool);
-    return is_binary(&spool) ? plan_binary(c, &spool, shell, words) : plan_script(c, shell, words);
+    if (is_binary(&spool))
+        plan_binary(c, &spool, shell, words);
+    else
+        plan_script(c, shell, words);
 }
 
 /* ---- what a job can know of itself ----------------------------------------------------------- */

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/must.h"
+#include "common/text.h"
+
 extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_pbs,
     rm_starter_side_slurm, rm_starter_side_torque;
 
@@ -106,37 +109,30 @@ bool rm_starter_side_is_task_variable(const char *entry)
 
 /* ---- what to execute ------------------------------------------------------------------------- */
 
-int job_command_words(struct job_command *c, char **words)
+void job_command_words(struct job_command *c, char **words)
 {
     c->file = words[0];
     c->words = words;
-    return 0;
 }
 
-int job_command_shell(struct job_command *c, const char *shell, char *option, char **words)
+void job_command_shell(struct job_command *c, const char *shell, char *option, char **words)
 {
-    char *name;
     size_t n = 0;
-    const char *slash = strrchr(shell, '/');
     while (words[n])
         n++;
-    if (asprintf(&name, "%s%s", c->is_login ? "-" : "", slash ? slash + 1 : shell) < 0 ||
-        !(c->words = calloc(n + 3, sizeof(*c->words))))
-        return -1;
-    char **to = c->words;
-    *to++ = name;
+    char **to = c->words = must(calloc(n + 3, sizeof(*c->words)));
+    *to++ = text_format("%s%s", c->is_login ? "-" : "", basename(shell));
     if (option)
         *to++ = option;
     memcpy(to, words, n * sizeof(*words));
     c->file = shell;
-    return 0;
 }
 
-int job_command_line(struct job_command *c, const char *shell, char *line)
+void job_command_line(struct job_command *c, const char *shell, char *line)
 {
     static char option[] = "-c";
     char *words[] = {line, NULL};
-    return line ? job_command_shell(c, shell, option, words) : -1;
+    job_command_shell(c, shell, option, words);
 }
 
 bool job_command_is_line(char *const *words)

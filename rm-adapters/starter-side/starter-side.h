@@ -61,9 +61,9 @@ struct rm_starter_side {
      * after has_called() said yes. NULL: it writes none. */
     bool (*is_own_option)(const char *word);
     /* Decide what the manager would have executed for these words (NULL-terminated; plan may change
-     * them, and the command keeps them). 0, or -1: out of memory. Called only after has_called()
-     * said yes; NULL where that is NULL. */
-    int (*plan)(struct job_command *ret, char **words);
+     * them, and the command keeps them). Called only after has_called() said yes; NULL where that
+     * is NULL. */
+    void (*plan)(struct job_command *ret, char **words);
     /* Must this process not become a job, because it would have rights that are not the job's? The
      * reason, and in *ret_advice what the administrator does. NULL, or a NULL function: it may. */
     const char *(*refusal)(const char **ret_advice);
@@ -117,12 +117,11 @@ bool rm_starter_side_is_tracked(char *how, size_t n);
 /* Does "NAME=VALUE" describe one task of some manager? */
 bool rm_starter_side_is_task_variable(const char *entry);
 
-/* Execute the words, which the command keeps. Returns 0. */
-int job_command_words(struct job_command *c, char **words);
-/* Have the shell run `option` (NULL: none) and these words. 0, or -1: out of memory. */
-int job_command_shell(struct job_command *c, const char *shell, char *option, char **words);
-/* Have the shell run one command line (NULL: memory was out when it was made). 0, or -1: out of
- * memory. */
-int job_command_line(struct job_command *c, const char *shell, char *line);
+/* Execute the words, which the command keeps. */
+void job_command_words(struct job_command *c, char **words);
+/* Have the shell run `option` (NULL: none) and these words. */
+void job_command_shell(struct job_command *c, const char *shell, char *option, char **words);
+/* Have the shell run one command line. */
+void job_command_line(struct job_command *c, const char *shell, char *line);
 /* Is this one word, in which only a shell sees more than one, and which names no program? */
 bool job_command_is_line(char *const *words);

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/must.h"
 #include "starter/io/rank-io-private.h"
 #include "wire/link/link.h"
 #include "wire/messages/values.h"
@@ -154,7 +153,7 @@ static void end_terminal(struct rank_streams *r)
     struct feed *f = &r->in;
     static const uint8_t ends[2] = {CEOF, CEOF};
     f->ends = true;
-    must_do(buffer_append(&f->backlog, ends, f->has_open_line ? 2 : 1));
+    buffer_append(&f->backlog, ends, f->has_open_line ? 2 : 1);
     terminal_go_on(r);
 }
 
@@ -179,7 +178,7 @@ int rank_io_input(struct rank_io *io, struct rank_name name, const uint8_t *data
     if (f->received + n > f->limit)
         return error_set(err, EPROTO, "protocol error: more input for rank %s than it has room for",
                          rank_name_format(name, text));
-    must_do(buffer_append(&f->backlog, data, n));
+    buffer_append(&f->backlog, data, n);
     f->received += n;
     f->has_open_line = data[n - 1] != '\n';
     if (!(loop_io_events(f->watch) & LOOP_WRITE)) /* else what came before waits for room */

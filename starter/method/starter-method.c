@@ -45,12 +45,14 @@ bool method_is_starter(char **command)
            named.st_ino == own.st_ino;
 }
 
-static int plan(const struct rm_starter_side *m, struct job_command *ret, char **words)
+static void plan(const struct rm_starter_side *m, struct job_command *ret, char **words)
 {
     if (m && m->plan)
-        return m->plan(ret, words);
-    return job_command_is_line(words) ? job_command_line(ret, PLAIN_SHELL, words[0])
-                                      : job_command_words(ret, words);
+        m->plan(ret, words);
+    else if (job_command_is_line(words))
+        job_command_line(ret, PLAIN_SHELL, words[0]);
+    else
+        job_command_words(ret, words);
 }
 
 /* ---- MPRUN_JOB_*: the job under one set of names, whatever the manager ----------------------- */
@@ -206,9 +208,7 @@ int method_run(char **command)
 {
     static struct job_command c; /* what it holds goes with the process, one way or the other */
     const struct rm_starter_side *m = rm_starter_side_caller();
-    if (plan(m, &c, command) < 0)
-        return complain(command[0], strerror(ENOMEM), "the host has no memory left",
-                        EXIT_CODE_MPRUN);
+    plan(m, &c, command);
     if (c.script && access(c.script, R_OK) < 0)
         return complain(c.script, strerror(errno),
                         "the shell cannot read it: is its file system mounted on this host?",

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cache.c - contents that were brought to this host, kept for later steps */
 #include "starter/preload/cache.h"
 
 #include <errno.h>

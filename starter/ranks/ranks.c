@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ranks.c - see ranks.h: all ranks of this host, as a list */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

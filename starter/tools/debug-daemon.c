@@ -125,8 +125,6 @@ static int start(struct debug_daemon *d, char **argv, char **envp, struct error 
     AUTO_FREE char *path = NULL;
     struct cgroup_birth birth;
     struct spawn s;
-    if (!argv || !envp)
-        return error_errno(err, ENOMEM, "start it");
     if (spawn_resolve(argv[0], app->envp, app->directory, &path, err) < 0)
         return -1;
     spawn_init(&s);

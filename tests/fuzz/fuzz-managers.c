@@ -17,8 +17,8 @@ static void try_answers(const uint8_t *data, size_t size, bool is_framed)
     struct tm_answer a;
     struct error e;
     ssize_t n;
-    if (size > 0 && buffer_append(&raw, data, size) == 0 &&
-        tm_unpack(&raw, &messages, &job, &e) == 0) {
+    buffer_append(&raw, data, size);
+    if (size > 0 && tm_unpack(&raw, &messages, &job, &e) == 0) {
         while ((n = tm_answer_read(&messages, &a, &e)) > 0) {
             MUST((size_t)n <= buffer_len(&messages));
             MUST(tm_event_kind(a.event) < TM_KINDS);

@@ -74,7 +74,7 @@ static void on_send(void *arg, struct rank_name name, const void *data, size_t n
     }
     r->sent += n;
     assert_true(r->sent <= r->limit);
-    assert_int_equal(buffer_append(&r->got, data, n), 0);
+    buffer_append(&r->got, data, n);
 }
 
 static void on_failed(void *arg, const struct error *why)

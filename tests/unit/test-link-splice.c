@@ -76,7 +76,7 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
     assert_int_equal(h.name.rank, 7);
     assert_int_equal(h.stream, 1);
     empty_sink(w);
-    assert_int_equal(buffer_append(&w->got, p + BULK_HEADER, n - BULK_HEADER), 0);
+    buffer_append(&w->got, p + BULK_HEADER, n - BULK_HEADER);
     w->paid += output_cost(n - BULK_HEADER);
     empty_sink(w);
 }

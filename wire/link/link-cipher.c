@@ -56,14 +56,14 @@ void link_cipher_begin(struct link *l)
         return;
     crypto_secretstream_xchacha20poly1305_init_push(&c->out, header, c->way_out.key);
     sodium_memzero(c->way_out.key, sizeof(c->way_out.key));
-    must_do(buffer_append(&l->wire, header, sizeof(header)));
+    buffer_append(&l->wire, header, sizeof(header));
 }
 
 void link_cipher_encrypt(struct link *l, const uint8_t *frame, size_t n)
 {
     struct cipher *c = l->cipher;
     size_t extra = extra_of(c);
-    uint8_t *to = must(buffer_reserve(&l->wire, RECORD_HEADER + n + extra));
+    uint8_t *to = buffer_reserve(&l->wire, RECORD_HEADER + n + extra);
     put32(to, (uint32_t)(n + extra));
     to += RECORD_HEADER;
     if (c->mac) {

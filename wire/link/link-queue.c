@@ -32,7 +32,7 @@ static uint8_t *begin_frame(struct link *l, uint32_t host, enum frame_type type,
     struct frame_header h = {
         .length = (uint32_t)n, .type = (uint8_t)type, .flags = (uint8_t)flags, .host = host};
     struct buffer *queue = link_goes_behind(type) ? &l->bulk : &l->urgent;
-    uint8_t *to = must(buffer_reserve(queue, FRAME_HEADER + n));
+    uint8_t *to = buffer_reserve(queue, FRAME_HEADER + n);
     frame_header_pack(&h, to);
     return to + FRAME_HEADER;
 }
@@ -140,7 +140,7 @@ size_t link_bulk_room(const struct link *l)
 
 uint8_t *link_bulk_reserve(struct link *l, size_t n)
 {
-    uint8_t *to = must(buffer_reserve(&l->bulk, FRAME_HEADER + BULK_HEADER + n));
+    uint8_t *to = buffer_reserve(&l->bulk, FRAME_HEADER + BULK_HEADER + n);
     l->reserved = n;
     return to + FRAME_HEADER + BULK_HEADER;
 }

@@ -97,7 +97,7 @@ static void to_wire(struct link *l, const uint8_t *frame, size_t n)
     if (l->cipher)
         link_cipher_encrypt(l, frame, n);
     else
-        must_do(buffer_append(&l->wire, frame, n));
+        buffer_append(&l->wire, frame, n);
 }
 
 static int code_ack(struct link *l)
@@ -122,7 +122,7 @@ static int keep_one(struct link *l)
     if (buffer_len(queue) == 0 || buffer_len(&s->kept) >= l->options.resume_bytes)
         return 0;
     size_t n = frame_length_at(buffer_ptr(queue));
-    must_do(buffer_append(&s->kept, buffer_ptr(queue), n));
+    buffer_append(&s->kept, buffer_ptr(queue), n);
     buffer_consume(queue, n);
     s->sent++;
     return 1;

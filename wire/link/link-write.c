@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/must.h"
 #include "wire/link/link-private.h"
 
 #include <errno.h>
@@ -172,7 +171,7 @@ void link_write_ready(struct link *l)
 /* Queues the rest of an open frame that could not be moved: it goes out first. */
 static int queue_rest(struct link *l, const uint8_t *head, size_t head_left, int fd, size_t left)
 {
-    uint8_t *to = must(buffer_reserve(&l->bulk, head_left + left));
+    uint8_t *to = buffer_reserve(&l->bulk, head_left + left);
     memcpy(to, head + MOVE_HEADER - head_left, head_left);
     for (size_t got = 0; got < left;) {
         ssize_t n = read(fd, to + head_left + got, left - got);
