@@ -2,7 +2,6 @@
 #include "common/words.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,4 +155,12 @@ size_t text_escape(const char *text, size_t n, char *to, size_t size)
     }
     *to = 0;
     return i;
+}
+
+bool begins_with_any(const char *text, const char *const beginnings[])
+{
+    for (; *beginnings; beginnings++)
+        if (*text == **beginnings && strncmp(text, *beginnings, strlen(*beginnings)) == 0)
+            return true;
+    return false;
 }

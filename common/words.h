@@ -5,6 +5,7 @@
  * patterns. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/error.h"
@@ -31,3 +32,6 @@ void text_make_printable(char *text, size_t n);
 /* The same as escapes: "\n", "\x1b"; backslashes stay as they are, so that text may be escaped
  * twice. to[size] gets as much as fits, with a NUL. Returns how many bytes of text that was. */
 size_t text_escape(const char *text, size_t n, char *to, size_t size);
+
+/* Does text begin with one of these? They end with NULL. */
+bool begins_with_any(const char *text, const char *const beginnings[]);

@@ -55,20 +55,20 @@ static const struct option_def option_table[] = {
     {"--unlimit", NULL, INSTEAD,
      "Give the job what the resource manager's own daemon (sge_execd) has here; CORES, MEM and "
      "VMEM may follow and are not looked at",
-     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, unlimit)},
+     OPTION_SETS(OPTION_FLAG, struct options, unlimit)},
     {"--wait", "TIME", INSTEAD,
-     "Wait until the job has its cgroup with its limits; root has it made if need be", OPTION_ONCE,
+     "Wait until the job has its cgroup with its limits; root has it made if need be",
      OPTION_SETS(OPTION_SECONDS, struct options, wait)},
-    {"--forget", NULL, INSTEAD, "Remove a job of which no process is here", OPTION_ONCE,
+    {"--forget", NULL, INSTEAD, "Remove a job of which no process is here",
      OPTION_SETS(OPTION_FLAG, struct options, forget)},
     {"--strict", NULL, JOB,
      "Refuse what this host cannot hold, and then give the job nothing of it; without --strict it "
      "gets what can be held, and the rest is said",
-     OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct options, strict)},
+     OPTION_SETS(OPTION_FLAG, struct options, strict)},
     {"--user", "NAME", JOB,
      "Whose the job is, by name or number, where it is not here yet; without it the manager's word "
      "counts, when it comes",
-     OPTION_ONCE, OPTION_SETS(OPTION_TEXT, struct options, user)},
+     OPTION_SETS(OPTION_TEXT, struct options, user)},
     TOOL_OPTIONS,
     {.names = NULL},
 };

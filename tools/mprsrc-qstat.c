@@ -17,6 +17,7 @@
 #include "common/number.h"
 #include "common/spawn.h"
 #include "common/text.h"
+#include "common/words.h"
 #include "rm-adapters/processes/ask-manager.h"
 #include "rm-adapters/gridengine/qlogin-session.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
@@ -28,19 +29,15 @@ static char *const root_environment_path = (char *)"PATH=/usr/sbin:/usr/bin:/sbi
 /* The environment for qstat; texts are shared with environ. Caller frees the array. */
 static char **make_environment(bool is_roots)
 {
-    static const char *const kept[] = {
-        "SGE_ROOT=", "SGE_CELL=", "SGE_QMASTER_PORT=", "SGE_EXECD_PORT=", "SGE_CLUSTER_NAME="};
+    static const char *const kept[] = {"SGE_ROOT=",       "SGE_CELL=",         "SGE_QMASTER_PORT=",
+                                       "SGE_EXECD_PORT=", "SGE_CLUSTER_NAME=", NULL};
     size_t n = 0, count = 0;
     while (environ[count])
         count++;
     char **env = must(calloc(count + 2, sizeof(*env)));
-    for (size_t i = 0; i < count; i++) {
-        int keep = !is_roots;
-        for (size_t k = 0; !keep && k < sizeof(kept) / sizeof(kept[0]); k++)
-            keep = strncmp(environ[i], kept[k], strlen(kept[k])) == 0;
-        if (keep)
+    for (size_t i = 0; i < count; i++)
+        if (!is_roots || begins_with_any(environ[i], kept))
             env[n++] = environ[i];
-    }
     if (is_roots)
         env[n] = root_environment_path;
     return env;

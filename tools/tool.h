@@ -29,10 +29,9 @@ struct tool {
 
 /* The lines of --help and --version in a table of options. */
 #define TOOL_OPTIONS                                                                               \
-    {"-h --help", NULL,        "Help",                                                             \
-     "This text", OPTION_ONCE, OPTION_SETS(OPTION_FLAG, struct tool_request, help)},               \
+    {"-h --help", NULL, "Help", "This text", OPTION_SETS(OPTION_FLAG, struct tool_request, help)}, \
     {                                                                                              \
-        "-V --version", NULL, "Help", "The version", OPTION_ONCE,                                  \
+        "-V --version", NULL, "Help", "The version",                                               \
             OPTION_SETS(OPTION_FLAG, struct tool_request, version)                                 \
     }
 

@@ -829,12 +829,9 @@ static const char *marked(const struct cmdline_app *app, char mark, const char *
 /* Without the whole environment ranks still know their job. */
 static bool is_managers(const char *entry)
 {
-    static const char *const prefixes[] = {"SLURM_", "PBS_", "LSB_",
-                                           "SGE_",   "JOB_", "PE_HOSTFILE="};
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (strncmp(entry, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
+    static const char *const prefixes[] = {"SLURM_", "PBS_",         "LSB_", "SGE_",
+                                           "JOB_",   "PE_HOSTFILE=", NULL};
+    return begins_with_any(entry, prefixes);
 }
 
 static bool is_left_out(const struct cmdline_app *app, const char *entry)

@@ -9,6 +9,7 @@
 #include "common/must.h"
 #include "common/number.h"
 #include "common/text.h"
+#include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 const char *cmdline_keep(struct cmdline *c, char *text)
@@ -142,15 +143,11 @@ static const char *other_setting(const struct cmdline_app *app, const char *valu
 /* Is this variable mprun's to set? What a user set would be replaced in every rank. */
 static bool is_own_variable(const char *value)
 {
-    static const char *const prefixes[] = {
-        "MPRUN_",          "PMI_",           "PMIX_", "OMPI_COMM_WORLD_", "MPI_LOCALRANKID",
-        "MPI_LOCALNRANKS", "MV2_COMM_WORLD_"};
-    if (strncmp(value, "PMIX_MCA_", 9) == 0)
-        return false;
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-        if (strncmp(value, prefixes[i], strlen(prefixes[i])) == 0)
-            return true;
-    return false;
+    static const char *const prefixes[] = {"MPRUN_",          "PMI_",
+                                           "PMIX_",           "OMPI_COMM_WORLD_",
+                                           "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+                                           "MV2_COMM_WORLD_", NULL};
+    return strncmp(value, "PMIX_MCA_", 9) != 0 && begins_with_any(value, prefixes);
 }
 
 int cmdline_set_variable(struct cmdline_app *app, const char *value, struct error *err)

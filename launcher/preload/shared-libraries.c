@@ -286,13 +286,6 @@ int libraries_find(const char *path, const char *library_path, library_fn take, 
     return rc;
 }
 
-static bool begins_with_any(const char *name, const char *const prefixes[])
-{
-    while (*prefixes && strncmp(name, *prefixes, strlen(*prefixes)) != 0)
-        prefixes++;
-    return *prefixes;
-}
-
 char *libraries_needed(const char *path, const char *const prefixes[])
 {
     AUTO(object_free) struct object o = {0};

@@ -15,25 +15,16 @@ static int set_trace(void *target, const char *value, struct error *err)
     return 0;
 }
 
-static int set_enable(void *target, const char *value, struct error *err)
+/* how: "enable", "disable" */
+static int set_subsystem(void *target, const char *how, const char *value, struct error *err)
 {
     struct mprund_options *o = target;
+    bool enables = *how == 'e';
     unsigned bit;
     if (conf_subsystem(value, &bit, err) < 0)
         return -1;
-    o->enable |= bit;
-    o->disable &= ~bit;
-    return 0;
-}
-
-static int set_disable(void *target, const char *value, struct error *err)
-{
-    struct mprund_options *o = target;
-    unsigned bit;
-    if (conf_subsystem(value, &bit, err) < 0)
-        return -1;
-    o->disable |= bit;
-    o->enable &= ~bit;
+    o->enable = enables ? o->enable | bit : o->enable & ~bit;
+    o->disable = enables ? o->disable & ~bit : o->disable | bit;
     return 0;
 }
 
@@ -47,42 +38,38 @@ static int set_pids(void *target, const char *value, struct error *err)
 }
 
 #define SETS(kind_, member_) OPTION_SETS(OPTION_##kind_, struct mprund_options, member_)
+#define SUBSYSTEM(how_)      .kind = OPTION_OTHER, .other = (how_), .apply_other = set_subsystem
 
 const struct option_def mprund_option_defs[] = {
-    {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", OPTION_ONCE,
-     SETS(TEXT, config)},
+    {"--config", "FILE", "Daemon", "read this file instead of mprund.conf", SETS(TEXT, config)},
     {"--check", NULL, "Daemon",
-     "say what the daemon would find here, and what to do about it, and exit", OPTION_ONCE,
-     SETS(FLAG, check)},
-    {"-D --daemon", NULL, "Daemon", "go into the background when ready", OPTION_ONCE,
-     SETS(FLAG, background)},
-    {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", OPTION_ONCE,
-     SETS(TEXT, pidfile)},
+     "say what the daemon would find here, and what to do about it, and exit", SETS(FLAG, check)},
+    {"-D --daemon", NULL, "Daemon", "go into the background when ready", SETS(FLAG, background)},
+    {"-p --pidfile", "FILE", "Daemon", "write the daemon's process id there", SETS(TEXT, pidfile)},
     {"-e --enable", "SUBSYSTEM", "Daemon", "jobs have this controller, too", OPTION_APPEND,
-     .apply = set_enable},
+     SUBSYSTEM("enable")},
     {"-d --disable", "SUBSYSTEM", "Daemon", "jobs do not have this controller", OPTION_APPEND,
-     .apply = set_disable},
+     SUBSYSTEM("disable")},
     {"-s --sentinel-dir", "DIR", "Daemon", "have a file there for each job that is in its cgroup",
-     OPTION_ONCE, SETS(TEXT, sentinel_dir)},
+     SETS(TEXT, sentinel_dir)},
     {"-t --tracefile", "[FILE]", "Daemon",
-     "write every action there; without FILE to standard error", OPTION_ONCE, .apply = set_trace},
-    {"-v --verbose", NULL, "Daemon", "say more", OPTION_ONCE, SETS(FLAG, verbose)},
-    {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit", OPTION_ONCE,
+     "write every action there; without FILE to standard error", .apply = set_trace},
+    {"-v --verbose", NULL, "Daemon", "say more", SETS(FLAG, verbose)},
+    {"--make-key", "FILE", "Daemon", "make a key for grant_key there, and exit",
      SETS(TEXT, make_key)},
-    {"--json", NULL, "Status", "a JSON document instead of a table", OPTION_ONCE, SETS(FLAG, json)},
-    {"--job", "NAME", "Entering a job", "the job's name", OPTION_ONCE, SETS(TEXT, job)},
-    {"--user", "NAME", "Entering a job", "the job's user, by name or number", OPTION_ONCE,
-     SETS(TEXT, user)},
+    {"--json", NULL, "Status", "a JSON document instead of a table", SETS(FLAG, json)},
+    {"--job", "NAME", "Entering a job", "the job's name", SETS(TEXT, job)},
+    {"--user", "NAME", "Entering a job", "the job's user, by name or number", SETS(TEXT, user)},
     {"--memory", "SIZE", "Entering a job", "limit the memory of all its processes on this host",
-     OPTION_ONCE, SETS(BYTES, memory)},
-    {"--pids", "N", "Entering a job", "limit its processes and threads on this host", OPTION_ONCE,
+     SETS(BYTES, memory)},
+    {"--pids", "N", "Entering a job", "limit its processes and threads on this host",
      .apply = set_pids},
     {"--cores", "N", "Entering a job", "give it N cores of this host that no other job has",
-     OPTION_ONCE, SETS(COUNT, cores), .low = 1, .high = 65536},
+     SETS(COUNT, cores), .low = 1, .high = 65536},
     {"--gpus", "N", "Entering a job", "give it N GPUs of this host that no other job has",
-     OPTION_ONCE, SETS(COUNT, gpus), .low = 1, .high = 65536},
-    {"-h --help", NULL, "Help", "show this", OPTION_ONCE, SETS(FLAG, help)},
-    {"-V --version", NULL, "Help", "show the version", OPTION_ONCE, SETS(FLAG, version)},
+     SETS(COUNT, gpus), .low = 1, .high = 65536},
+    {"-h --help", NULL, "Help", "show this", SETS(FLAG, help)},
+    {"-V --version", NULL, "Help", "show the version", SETS(FLAG, version)},
     {.names = NULL},
 };
 

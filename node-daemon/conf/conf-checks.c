@@ -132,15 +132,6 @@ static int check_rule(cfg_t *cfg, cfg_opt_t *opt)
     return 0;
 }
 
-static int check_needs_mprund(cfg_t *cfg, cfg_opt_t *opt)
-{
-    cfg_error(cfg,
-              "%s has gone: 'fail = closed', the default, stands for true, and 'fail = open' for "
-              "false; write it outside of this section",
-              cfg_opt_name(opt));
-    return -1;
-}
-
 /* The value is one of a few words; its number is the place of the word in the list. */
 static const struct choice {
     const char *name;
@@ -323,7 +314,6 @@ static const struct {
     {"gridengine|shepherd", check_path},
     {"gridengine|execd", check_path},
     {"gridengine|admin_user", check_user},
-    {"gridengine|shepherd_needs_mprund", check_needs_mprund},
     {"gridengine|qstat", check_path},
     {"gridengine|root", check_path},
     {"gridengine|cell", check_word},

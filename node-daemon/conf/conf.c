@@ -36,7 +36,6 @@ static cfg_t *new_cfg(void)
         CFG_STR("admin_user", "root", CFGF_NONE),
         CFG_STR("shepherd", CONF_SHEPHERD, CFGF_NONE),
         CFG_STR("execd", CONF_EXECD, CFGF_NONE),
-        CFG_STR("shepherd_needs_mprund", NULL, CFGF_NODEFAULT), /* an earlier one */
         CFG_STR("qstat", NULL, CFGF_NODEFAULT),
         CFG_INT("qstat_seconds", 10, CFGF_NONE),
         CFG_STR("root", "/var/lib/gridengine", CFGF_NONE),

@@ -23,7 +23,5 @@ static inline enum mover_mark mark_of_mode(mode_t mode)
     for (unsigned mark = MARK_WHOLE; mark <= MARK_ENDED; mark++)
         if ((mode & 0777) == mark_mode(mark))
             return mark;
-    return (mode & 0777) == 0751   ? MARK_BOUND /* of releases before 0.9 */
-           : (mode & 0777) == 0750 ? MARK_AWAITED
-                                   : MARK_OTHER;
+    return MARK_OTHER;
 }

@@ -8,27 +8,11 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MAX = 10, SLOTS_MAX = 1000000 };
+#include "common/number.h"
 
-/* ---- values ---------------------------------------------------------------------------------- */
-
-static size_t digits(const char *s)
-{
-    size_t n = strspn(s, "0123456789");
-    return n <= DIGITS_MAX ? n : 0;
-}
-
-static int parse_number(const char *s, unsigned long max, unsigned long *ret)
-{
-    size_t n = digits(s);
-    if (n == 0 || s[n])
-        return -1;
-    *ret = strtoul(s, NULL, 10);
-    return *ret <= max ? 0 : -1;
-}
+enum { SLOTS_MAX = 1000000 };
 
 /* ---- cores ----------------------------------------------------------------------------------- */
 
@@ -96,8 +80,8 @@ static enum key find_key(const char *name)
  * contained. */
 static void take_slots(const char *value, uint32_t *ret)
 {
-    unsigned long n;
-    if (parse_number(value, SLOTS_MAX, &n) == 0 && n > 0 && (*ret == 0 || n < *ret))
+    int64_t n;
+    if (number_parse(value, NULL, 1, SLOTS_MAX, &n, NULL) == 0 && (*ret == 0 || n < *ret))
         *ret = (uint32_t)n;
 }
 

@@ -122,13 +122,9 @@ static char **make_words(const struct srun *c)
 /* Every option of srun has a variable of its own, and an outer step leaves many. */
 static bool is_for_srun(const char *entry)
 {
-    static const char *const kept[] = {"SLURM_CONF=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER="};
-    if (strncmp(entry, "SLURM_", 6) != 0 && strncmp(entry, "SRUN_", 5) != 0)
-        return true;
-    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-        if (strncmp(entry, kept[i], strlen(kept[i])) == 0)
-            return true;
-    return false;
+    static const char *const of_slurm[] = {"SLURM_", "SRUN_", NULL};
+    static const char *const kept[] = {"SLURM_CONF=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER=", NULL};
+    return !begins_with_any(entry, of_slurm) || begins_with_any(entry, kept);
 }
 
 /* The caller frees the array; its entries are those of environ, two of the caller's (the second one

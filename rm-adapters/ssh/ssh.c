@@ -208,11 +208,9 @@ static bool ssh_is_noise(const char *line)
                                         "Add correct host key in",
                                         "Offending ",
                                         "  remove with:",
-                                        "  ssh-keygen -f "};
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strncmp(line, words[i], strlen(words[i])) == 0)
-            return true;
-    return false;
+                                        "  ssh-keygen -f ",
+                                        NULL};
+    return begins_with_any(line, words);
 }
 
 const struct rm_adapter rm_adapter_ssh = {

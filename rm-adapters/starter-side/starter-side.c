@@ -9,6 +9,7 @@
 
 #include "common/must.h"
 #include "common/text.h"
+#include "common/words.h"
 
 extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_pbs,
     rm_starter_side_slurm, rm_starter_side_torque;
@@ -101,9 +102,9 @@ bool rm_starter_side_is_tracked(char *how, size_t n)
 bool rm_starter_side_is_task_variable(const char *entry)
 {
     for (size_t i = 0; rm_starter_sides[i]; i++)
-        for (const char *const *v = rm_starter_sides[i]->task_variables; v && *v; v++)
-            if (*entry == **v && strncmp(entry, *v, strlen(*v)) == 0)
-                return true;
+        if (rm_starter_sides[i]->task_variables &&
+            begins_with_any(entry, rm_starter_sides[i]->task_variables))
+            return true;
     return false;
 }
 

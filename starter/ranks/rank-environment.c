@@ -9,6 +9,7 @@
 #include "common/must.h"
 #include "common/spawn.h"
 #include "common/text.h"
+#include "common/words.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/containment/step-containment.h"
@@ -61,17 +62,13 @@ static const char *const launch_prefixes[] = {
     "MPRUN_PRELOAD_DIR=",
     "MPRUN_GRANT=", /* of a task that mprun itself is in: for mprund */
     "OMPI_MCA_btl_vader_backing_directory=/dev/shm/mprun-", /* of a step that this one runs in */
+    NULL,
 };
 
 static bool is_launch_variable(const char *entry)
 {
-    if (strncmp(entry, "PMIX_MCA_", 9) == 0)
-        return false;
-    for (size_t i = 0; i < sizeof(launch_prefixes) / sizeof(launch_prefixes[0]); i++)
-        if (*entry == *launch_prefixes[i] &&
-            strncmp(entry, launch_prefixes[i], strlen(launch_prefixes[i])) == 0)
-            return true;
-    return rm_starter_side_is_task_variable(entry);
+    return strncmp(entry, "PMIX_MCA_", 9) != 0 &&
+           (begins_with_any(entry, launch_prefixes) || rm_starter_side_is_task_variable(entry));
 }
 
 /* Returns whether both have the same name. other: "NAME=value", or "NAME". */

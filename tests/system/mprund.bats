@@ -351,8 +351,6 @@ hang_up() {
         echo "$wrong: $output"
         [[ $output == *"check.conf:2: "* ]]
     done
-    run check 'gridengine { shepherd_needs_mprund = false }' # an earlier setting
-    [[ $output == *"'fail = closed', the default, stands for true, and 'fail = open' for false"* ]]
     run check 'user = daemon' 'cores = exclusive' 'lend_suspended = {cores}'
     [ "$status" -eq 1 ]
     [[ $output == *"lend_suspended = {cores} needs cores = auto"* ]]
