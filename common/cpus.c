@@ -17,39 +17,29 @@
 
 static const char sysfs_path[] = "/sys/devices/system/cpu";
 
-static void add_cpu_set(struct idset *ret, const cpu_set_t *set, size_t size)
+int cpus_of(pid_t thread, struct idset *ret)
 {
-    enum { WORD = 8 * sizeof(unsigned long) };
-    const unsigned long *words = (const unsigned long *)set;
-    for (size_t cpu = 0; cpu < 8 * size; cpu++)
-        if (words[cpu / WORD] == 0)
-            cpu |= WORD - 1;
-        else if (CPU_ISSET_S(cpu, size, set))
-            idset_add(ret, (unsigned)cpu);
+    /* the kernel refuses a set that is smaller than its own with EINVAL */
+    for (unsigned ncpus = 1024; ncpus <= IDSET_MAX; ncpus *= 2) {
+        idset_free(ret);
+        must_do(idset_add_range(ret, 0, ncpus - 1)); /* makes room */
+        if (sched_getaffinity(thread, ncpus / 8, (void *)ret->words) == 0)
+            return 0;
+        if (errno != EINVAL)
+            break;
+    }
+    idset_free(ret);
+    return -1;
+}
+
+int cpus_bind(pid_t thread, const struct idset *to)
+{
+    return sched_setaffinity(thread, to->nwords * sizeof(*to->words), (const void *)to->words);
 }
 
 int cpus_allowed(struct idset *ret, struct error *err)
 {
-    return cpus_of_process(0, ret, err);
-}
-
-int cpus_of_process(pid_t pid, struct idset *ret, struct error *err)
-{
-    /* the kernel refuses a set that is smaller than its own with EINVAL */
-    for (unsigned ncpus = 1024; ncpus <= IDSET_MAX; ncpus *= 2) {
-        size_t size = CPU_ALLOC_SIZE(ncpus);
-        AUTO_FREE cpu_set_t *set = must(calloc(1, size));
-        if (sched_getaffinity(pid, size, set) < 0) {
-            if (errno == EINVAL)
-                continue;
-            return error_errno(err, errno, "read the affinity of a process");
-        }
-        idset_free(ret);
-        add_cpu_set(ret, set, size);
-        return 0;
-    }
-    return error_set(err, EINVAL, "read the affinity of a process: more than %d threads",
-                     IDSET_MAX);
+    return cpus_of(0, ret) == 0 ? 0 : error_errno(err, errno, "read the affinity of this process");
 }
 
 void cpus_free_cores(struct idset *cores, size_t n)

@@ -10,7 +10,10 @@
 /* The hardware threads that this process may run on: its affinity, which the kernel has already cut
  * to its cpuset. 0, or -1 with err. */
 int cpus_allowed(struct idset *ret, struct error *err);
-int cpus_of_process(pid_t pid, struct idset *ret, struct error *err); /* the same of another one */
+/* What a thread may run on, by its id; 0: this one. 0, or -1 with errno. */
+int cpus_of(pid_t thread, struct idset *ret);
+/* Bind it to these: 0, or -1 with errno. Also for children between fork and exec. */
+int cpus_bind(pid_t thread, const struct idset *to);
 /* The number of cores that these hardware threads belong to. */
 unsigned cpus_count_cores(const struct idset *threads);
 /* Split threads into nparts sets. Parts have cores of their own where there are enough, else they

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/fdio.h"
 #include "common/sanitizers.h"
 #include "common/text.h"
@@ -159,7 +161,7 @@ static void set_scheduling(struct child *c)
         if (now != s->nice && setpriority(PRIO_PROCESS, 0, s->nice) < 0 && s->nice > now)
             child_fails(c, SPAWN_PRIORITY, errno); /* a better priority than allowed: keep ours */
     }
-    if (s->affinity && sched_setaffinity(0, s->affinity_size, s->affinity) < 0)
+    if (s->affinity && cpus_bind(0, s->affinity) < 0)
         child_fails(c, SPAWN_AFFINITY, errno);
     if (s->memory && set_memory_policy(s->memory) < 0)
         child_fails(c, SPAWN_MEMORY, errno);
@@ -169,7 +171,7 @@ static void set_scheduling(struct child *c)
 static int mark_listed_cloexec(void)
 {
     _Alignas(struct dirent64) char listing[4096];
-    int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long n;
     if (dir < 0)
         return -1;
@@ -183,7 +185,6 @@ static int mark_listed_cloexec(void)
                 fcntl(fd, F_SETFD, FD_CLOEXEC);
             at += e->d_reclen;
         }
-    close(dir);
     return n < 0 ? -1 : 0;
 }
 
@@ -456,7 +457,7 @@ pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err)
 
 const char *spawn_env_value(char *const envp[], const char *name)
 {
-    size_t n = strlen(name);
+    size_t n = strcspn(name, "=");
     for (; envp && *envp; envp++)
         if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
             return *envp + n + 1;

@@ -6,12 +6,12 @@
  * every child before it can end. The child makes nothing but system calls. */
 #pragma once
 
-#include <sched.h>
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/idset.h"
 
 /* The steps of a start, in the order in which they happen. */
 enum spawn_step {
@@ -49,8 +49,7 @@ struct spawn {
                                     leaves the hard limit as it is, else it is a failure if the
                                     process may not have it; rlim_cur is cut to the hard limit. */
     const unsigned char *limit_set; /* true: use that entry of limits; NULL: all */
-    const cpu_set_t *affinity;      /* NULL: as it is */
-    size_t affinity_size;
+    const struct idset *affinity;   /* NULL: as it is */
     const struct memory_policy *memory; /* NULL: as it is */
     int cgroup_fd;                      /* >= 0: cgroup v2 directory to be born in; -1: none */
     int cgroup_fallback_fd;      /* its cgroup.procs, written before exec where the kernel has no
@@ -93,5 +92,6 @@ int spawn_resolve_here(const char *name, char *const envp[], const char *directo
                        struct error *err);
 /* The step as a verb for messages: "exec", "change to directory". */
 const char *spawn_step_text(enum spawn_step step);
-/* The value of a variable of envp (NULL: no variables); NULL: it is not set. */
+/* The value of a variable of envp (NULL: no variables); NULL: it is not set. name: "NAME", or
+ * "NAME=...". */
 const char *spawn_env_value(char *const envp[], const char *name);

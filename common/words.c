@@ -164,3 +164,10 @@ bool begins_with_any(const char *text, const char *const beginnings[])
             return true;
     return false;
 }
+
+bool is_any_of(const char *word, const char *const words[])
+{
+    while (words && *words && strcmp(*words, word) != 0)
+        words++;
+    return words && *words;
+}

@@ -35,3 +35,5 @@ size_t text_escape(const char *text, size_t n, char *to, size_t size);
 
 /* Does text begin with one of these? They end with NULL. */
 bool begins_with_any(const char *text, const char *const beginnings[]);
+/* Is it one of these words? They end with NULL; words may be NULL. */
+bool is_any_of(const char *word, const char *const words[]);

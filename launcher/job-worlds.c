@@ -73,8 +73,8 @@ static uint8_t *pack_world(const struct job_worlds *j, const struct world *w, si
     Mprun__PmiWorld m = MPRUN__PMI_WORLD__INIT;
     struct step step = {.apps = w->apps, .napps = w->napps}; /* borrowed */
     AUTO_FREE struct placement *hosts = must(calloc(plan->nused + 1, sizeof(*hosts)));
-    struct packed_placements placements;
-    struct packed_apps apps;
+    AUTO(packed_placements_free) struct packed_placements placements;
+    AUTO(packed_apps_free) struct packed_apps apps;
     for (size_t i = 0; i < plan->nused; i++)
         hosts[i] = (struct placement){.host = plan->placements[i].host, .ranks = w->ranks[i]};
     placements_pack(hosts, plan->nused, &placements);
@@ -89,8 +89,6 @@ static uint8_t *pack_world(const struct job_worlds *j, const struct world *w, si
     m.apps = apps.list;
     uint8_t *packed = must(malloc(mprun__pmi_world__get_packed_size(&m)));
     *ret_n = mprun__pmi_world__pack(&m, packed);
-    packed_placements_free(&placements);
-    packed_apps_free(&apps);
     return packed;
 }
 

@@ -13,8 +13,10 @@
 #include "common/fault.h"
 #include "common/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/number.h"
 #include "common/own-stack.h"
+#include "common/text.h"
 #include "common/words.h"
 #include "common/path.h"
 #include "common/tty.h"
@@ -210,11 +212,10 @@ static int become_script(const char *option, const char *value, int argc, char *
     size_t n = 0, words_of_option;
     snprintf(here, sizeof(here), "%s", option);
     snprintf(installed, sizeof(installed), "../libexec/mprun/%s", option);
-    AUTO_FREE char *fixed = NULL, *script = NULL;
-    if (asprintf(&fixed, "%s/%s", PKGLIBEXECDIR, option) > 0)
-        script = path_find_helper(beside, fixed, &e);
-    AUTO_FREE const char **words = calloc((size_t)argc + 3, sizeof(*words));
-    if (script && words && readlink("/proc/self/exe", self, sizeof(self) - 1) > 0) {
+    AUTO_FREE char *fixed = text_format("%s/%s", PKGLIBEXECDIR, option);
+    AUTO_FREE char *script = path_find_helper(beside, fixed, &e);
+    AUTO_FREE const char **words = must(calloc((size_t)argc + 3, sizeof(*words)));
+    if (script && readlink("/proc/self/exe", self, sizeof(self) - 1) > 0) {
         words[n++] = script;
         if (value)
             words[n++] = value;
@@ -234,12 +235,6 @@ static int print_help(enum help_subject subject, const char *name)
 {
     AUTO_FREE char *text = cmdline_help(name, subject, tty_get_size(STDOUT_FILENO).columns);
     fputs(text, stdout);
-    return end_output();
-}
-
-static int print_settings(const struct cmdline *cmd)
-{
-    settings_print(cmd, stdout);
     return end_output();
 }
 
@@ -266,18 +261,6 @@ static int print_translation(const struct cmdline *cmd, int argc, char **argv)
     return EXIT_CODE_MPRUN;
 }
 
-static int print_version(void)
-{
-    printf("mprun %s\n", PACKAGE_VERSION);
-    return end_output();
-}
-
-static int print_completions(int argc, char **argv)
-{
-    cmdline_complete(argc, argv, stdout);
-    return end_output();
-}
-
 /* Standard output that is closed: what is written there is an error (EBADF), and not lost without a
  * word. */
 static void open_standard(void)
@@ -301,8 +284,10 @@ static int run_program(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); /* `ulimit -f` is for ranks; a write of ours that fails is an error */
     log_open("mprun", LOG_NOTE);
     log_set_escape(text_escape);
-    if (argc > 1 && strcmp(argv[1], "--complete") == 0)
-        return print_completions(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "--complete") == 0) {
+        cmdline_complete(argc, argv, stdout);
+        return end_output();
+    }
     if (cmdline_parse(argc, argv, &cmd, &e) < 0 ||
         (!cmd.help && !cmd.version && !cmd.self_test && !cmd.env_diff &&
          cmdline_take_environment(&cmd, environ, &e) < 0)) {
@@ -312,22 +297,25 @@ static int run_program(int argc, char **argv)
     }
     if (cmd.verbose || cmd.quiet)
         log_open("mprun", cmd.verbose ? LOG_DEBUG : LOG_WARN);
-    if (cmd.help)
+    if (cmd.help) {
         code = print_help(cmd.help, name);
-    else if (cmd.version)
-        code = print_version();
-    else if (cmd.settings.is_checked)
+    } else if (cmd.version) {
+        printf("mprun %s\n", PACKAGE_VERSION);
+        code = end_output();
+    } else if (cmd.settings.is_checked) {
         code = say_mistakes(&cmd);
-    else if (cmd.settings.is_shown)
-        code = print_settings(&cmd);
-    else if (cmd.translate)
+    } else if (cmd.settings.is_shown) {
+        settings_print(&cmd, stdout);
+        code = end_output();
+    } else if (cmd.translate) {
         code = print_translation(&cmd, argc, argv);
-    else if (cmd.self_test)
+    } else if (cmd.self_test) {
         code = become_script("self-test", NULL, argc, argv);
-    else if (cmd.env_diff)
+    } else if (cmd.env_diff) {
         code = become_script("env-diff", cmd.env_diff, argc, argv);
-    else
+    } else {
         code = run_step(&cmd, strcmp(name, "mprun") != 0 || cmd.dialect != DIALECT_MPRUN);
+    }
     cmdline_free(&cmd);
     return code;
 }

@@ -14,8 +14,7 @@ struct step_record;
 
 /* A debugger has started mprun: ranks are to wait for it. */
 bool mpir_is_debugged(void);
-/* All ranks are running: fill the table, and let the debugger that there may be stop here. Without
- * memory the table stays empty, with a warning. */
+/* All ranks are running: fill the table, and let the debugger that there may be stop here. */
 void mpir_ranks_are_running(const struct step_record *r);
 /* A rank of world 0 was started again: the table, if there is one, has its new process. */
 void mpir_rank_restarted(uint32_t rank, pid_t pid);

@@ -30,6 +30,5 @@ char *rank_file_hosts(const struct rank_file *f, struct error *err);
 /* The host of each rank, an index of a's; the caller frees *ret. -1 with err. */
 int rank_file_place(const struct rank_file *f, const struct allocation *a, uint32_t **ret,
                     struct error *err);
-/* The cores of these ranks, as struct binding_request has them in `slots`. Caller frees; NULL: no
- * memory. */
+/* The cores of these ranks, as struct binding_request has them in `slots`. Caller frees. */
 char *rank_file_cores(const struct rank_file *f, const struct rank_set *ranks);

@@ -407,10 +407,10 @@ static int take_rank_table(struct host *h, const Mprun__RankTable *m)
     Mprun__RankTable table = MPRUN__RANK_TABLE__INIT;
     const struct world *w = worlds_find(&run_of(h)->worlds, m->world);
     uint32_t n = w ? w->nranks : 0;
-    AUTO_FREE uint64_t *pids = calloc(n + 1, sizeof(*pids));
-    AUTO_FREE uint32_t *ends = calloc(n + 1, sizeof(*ends));
-    AUTO_FREE int32_t *codes = calloc(n + 1, sizeof(*codes));
-    for (uint32_t i = 0; pids && ends && codes && i < n; i++) {
+    AUTO_FREE uint64_t *pids = must(calloc(n + 1, sizeof(*pids)));
+    AUTO_FREE uint32_t *ends = must(calloc(n + 1, sizeof(*ends)));
+    AUTO_FREE int32_t *codes = must(calloc(n + 1, sizeof(*codes)));
+    for (uint32_t i = 0; i < n; i++) {
         const struct report_rank *r =
             step_record_rank(&run_of(h)->record, (struct rank_name){.world = m->world, .rank = i});
         pids[i] = r ? (uint64_t)r->pid : 0;
@@ -419,7 +419,7 @@ static int take_rank_table(struct host *h, const Mprun__RankTable *m)
     }
     table.id = m->id;
     table.world = m->world;
-    table.n_pids = table.n_ends = table.n_codes = pids && ends && codes ? n : 0;
+    table.n_pids = table.n_ends = table.n_codes = n;
     table.pids = pids;
     table.ends = ends;
     table.codes = codes;

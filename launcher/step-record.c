@@ -169,7 +169,7 @@ void step_record_reached(struct step_record *r, uint32_t host, enum launch_phase
 static void set_text(const char **to, const char *text)
 {
     free((char *)(uintptr_t)*to);
-    *to = strdup(text);
+    *to = must(strdup(text));
 }
 
 static void set_tracking(struct report_host *h, uint32_t tracking, const char *reason)
@@ -182,8 +182,8 @@ void step_record_hello(struct step_record *r, uint32_t host, const Mprun__Hello 
 {
     struct host_facts *f = &r->facts[host];
     f->kernel_name = bytes_dup(&m->hostname);
-    f->version = strdup(m->version);
-    f->allowed_threads = strdup(m->allowed_threads);
+    f->version = must(strdup(m->version));
+    f->allowed_threads = must(strdup(m->allowed_threads));
     f->memory = m->memory;
     f->worker = (pid_t)m->worker_pid;
     r->hosts[host].cores = m->allowed_cores;
@@ -197,7 +197,7 @@ void step_record_ready(struct step_record *r, uint32_t host, const Mprun__Ready 
     const struct rank_set *ranks = &r->plan->placements[host].ranks;
     f->cgroup_paths = strings_unpack(m->cgroup_paths, m->n_cgroup_paths);
     f->directories = strings_unpack(m->directories, m->n_directories);
-    f->bind_reason = strdup(m->bind_reason);
+    f->bind_reason = must(strdup(m->bind_reason));
     h->ready = 1;
     if (!r->plan->cmd->explain || m->tracking_reason[0]) /* HELLO has said more than nothing */
         set_tracking(h, m->tracking, m->tracking_reason);
@@ -259,7 +259,7 @@ bool step_record_started(struct step_record *r, struct rank_name name,
     rank->pid = (pid_t)m->pid;
     rank->start_ns = m->time_ns;
     if (r->plan->cmd->explain)
-        f->bound_text = strdup(m->bound_text);
+        f->bound_text = must(strdup(m->bound_text));
     r->counts.started++;
     r->counts.known += !f->ended;
     if (name.world == 0 &&
@@ -277,7 +277,7 @@ bool step_record_ended(struct step_record *r, const struct rank_end *end, const 
         return false;
     f->ended = true;
     f->end = *end;
-    f->end_text = *text ? strdup(text) : NULL;
+    f->end_text = *text ? must(strdup(text)) : NULL;
     rank->end = &f->end;
     usage_unpack(usage, &rank->usage);
     r->counts.ended++;
@@ -349,7 +349,7 @@ void step_record_change_cause(struct step_record *r, struct rank_name name, enum
 void step_record_foreseen(struct step_record *r, uint32_t host, const char *bind_reason)
 {
     free(r->facts[host].bind_reason);
-    r->facts[host].bind_reason = strdup(bind_reason);
+    r->facts[host].bind_reason = must(strdup(bind_reason));
 }
 
 void step_record_foreseen_rank(struct step_record *r, struct rank_name name, const char *threads,
@@ -361,7 +361,7 @@ void step_record_foreseen_rank(struct step_record *r, struct rank_name name, con
         return;
     set_text(&rank->bound_threads, threads);
     free(f->bound_text);
-    f->bound_text = strdup(text);
+    f->bound_text = must(strdup(text));
 }
 
 /* ---- the start of the step ------------------------------------------------------------------- */

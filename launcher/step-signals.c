@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/number.h"
 #include "common/proc.h"
@@ -191,14 +192,13 @@ static void pass_on_once(struct run *r, int signo)
 
 static void wake(pid_t pid, int levels)
 {
-    pid_t *children = NULL;
+    AUTO_FREE pid_t *children = NULL;
     if (pid <= 1)
         return;
     kill(pid, SIGCONT);
     int n = levels > 0 ? proc_children(pid, &children) : 0;
     for (int i = 0; i < n; i++)
         wake(children[i], levels - 1);
-    free(children);
 }
 
 /* Start clients with what they have started, which of a forked starter is its worker. Below that

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/near-words.h"
+#include "common/words.h"
 
 static void add(struct error *err, const char *text)
 {
@@ -223,11 +224,9 @@ static bool is_of_shell(const char *name)
     static const char *const commands[] = {
         ".",        "alias",  "cd",    "eval",  "exec",    "exit",     "export",
         "function", "if",     "for",   "limit", "module",  "set",      "setenv",
-        "source",   "ulimit", "umask", "unset", "unlimit", "unsetenv", "while"};
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
-        if (strcmp(name, commands[i]) == 0)
-            return true;
-    return false;
+        "source",   "ulimit", "umask", "unset", "unlimit", "unsetenv", "while",
+        NULL};
+    return is_any_of(name, commands);
 }
 
 /* A name that was meant for a shell: 1; else 0. */

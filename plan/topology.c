@@ -73,14 +73,11 @@ void topology_look(void)
 /* The cpuset may have grown since. */
 static bool has_all_allowed(hwloc_topology_t hw)
 {
-    struct idset known = {0}, allowed = {0};
+    AUTO(idset_free) struct idset known = {0}, allowed = {0};
     bool has = cpus_allowed(&allowed, NULL) == 0;
     add_bitmap(&known, hwloc_topology_get_allowed_cpuset(hw));
     idset_subtract(&allowed, &known);
-    has = has && idset_count(&allowed) == 0;
-    idset_free(&allowed);
-    idset_free(&known);
-    return has;
+    return has && idset_count(&allowed) == 0;
 }
 
 static int load(hwloc_topology_t *ret, struct error *err)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/must.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"
@@ -60,7 +61,7 @@ static int make_nodes(struct world *w, struct placement *hosts, struct error *er
 static int take_placements(struct world *w, const Mprun__PmiWorld *m, struct error *err)
 {
     struct placement *hosts = NULL;
-    struct rank_map checked = {0};
+    AUTO(rank_map_free) struct rank_map checked = {0};
     size_t n = 0;
     int rc = -1;
     rank_map_create(&checked, w->number, w->nranks);
@@ -72,7 +73,6 @@ static int take_placements(struct world *w, const Mprun__PmiWorld *m, struct err
                  : error_set(err, EINVAL, "this is host %u of %u", w->own_host, w->nhosts);
     }
     placements_free(hosts, n);
-    rank_map_free(&checked);
     return rc;
 }
 

@@ -8,16 +8,9 @@
 #include <unistd.h>
 
 #include "common/proc.h"
+#include "common/words.h"
 #include "rm-adapters/adapter.h"
 #include "rm-adapters/tunables.h"
-
-static bool is_parent(const struct rm_adapter *a, const char *name)
-{
-    for (const char *const *p = a->parents; p && *p; p++)
-        if (strcmp(*p, name) == 0)
-            return true;
-    return false;
-}
 
 /* How far above mprun a process of the manager is; SESSION_ANCESTORS_MAX: there is none. */
 static int distance(const struct rm_adapter *a)
@@ -26,7 +19,7 @@ static int distance(const struct rm_adapter *a)
     for (int i = 0; i < SESSION_ANCESTORS_MAX && st.ppid > 1; i++) {
         if (proc_stat_read(st.ppid, &st) < 0)
             break;
-        if (is_parent(a, st.comm))
+        if (is_any_of(st.comm, a->parents))
             return i;
     }
     return SESSION_ANCESTORS_MAX;

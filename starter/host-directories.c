@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/path.h"
 #include "common/step-directory.h"
+#include "common/words.h"
 #include "starter/keeper/keeper-channel.h"
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
@@ -25,12 +26,10 @@ enum {
 static const char *find_job_tmpdir(const struct launch *l)
 {
     const char *own = getenv("TMPDIR");
-    for (char *const *name = l->step.host_env; name && *name; name++)
-        if (strcmp(*name, "TMPDIR") == 0)
-            return own && own[0] == '/' && strlen(own) < TMPDIR_MAX && access(own, W_OK | X_OK) == 0
-                       ? own
-                       : NULL;
-    return NULL;
+    return is_any_of("TMPDIR", (const char *const *)l->step.host_env) && own && own[0] == '/' &&
+                   strlen(own) < TMPDIR_MAX && access(own, W_OK | X_OK) == 0
+               ? own
+               : NULL;
 }
 
 void host_directories_free(struct host_directories *d)

@@ -55,7 +55,7 @@ static int kill_batch(struct cgroup_at d, const pid_t *pids, size_t n)
 {
     struct target targets[POLICY_KILL_BATCH];
     open_targets(targets, pids, n);
-    pid_t *still = NULL;
+    AUTO_FREE pid_t *still = NULL;
     ssize_t nstill = at_pids(d, &still);
     if (nstill > 0)
         qsort(still, (size_t)nstill, sizeof(*still), compare_pids);
@@ -64,7 +64,6 @@ static int kill_batch(struct cgroup_at d, const pid_t *pids, size_t n)
             send_kill(&targets[i], still, (size_t)nstill);
         cleanup_close(&targets[i].fd);
     }
-    free(still);
     return nstill < 0 ? -1 : 0;
 }
 

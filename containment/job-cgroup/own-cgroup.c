@@ -299,20 +299,18 @@ int cgroup_parents_own(const pid_t *self, size_t nself, struct cgroup_parents *r
                        struct error *err)
 {
     const struct cgroup_mounts *mounts = cgroup_mounts_once(err);
-    struct cgroup_membership own = {0};
+    AUTO(cgroup_membership_free) struct cgroup_membership own = {0};
     struct error v2, v1;
     *ret = (struct cgroup_parents){0};
-    int rc = mounts ? cgroup_membership_read(0, &own, err) : -1;
-    if (rc == 0) {
-        bool has_v2 = find_v2(mounts, &own, self, nself, ret, &v2) == 0;
-        bool has_v1 = find_v1(mounts, &own, ret, &v1) == 0;
-        if (!has_v2 && !has_v1)
-            rc = error_set(err, v2.code,
-                           "find a cgroup of our own that is writable: %s; %s" CGROUP_ADVICE,
-                           v2.text, v1.text);
-    }
-    cgroup_membership_free(&own);
-    return rc;
+    if (!mounts || cgroup_membership_read(0, &own, err) < 0)
+        return -1;
+    bool has_v2 = find_v2(mounts, &own, self, nself, ret, &v2) == 0;
+    bool has_v1 = find_v1(mounts, &own, ret, &v1) == 0;
+    if (has_v2 || has_v1)
+        return 0;
+    return error_set(err, v2.code,
+                     "find a cgroup of our own that is writable: %s; %s" CGROUP_ADVICE, v2.text,
+                     v1.text);
 }
 
 static void free_v2(struct cgroup_parents *p)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/loop.h"
 #include "common/must.h"
 #include "containment/cgroup/mounts.h"
@@ -103,19 +104,15 @@ const char *systemd_scope_instance(void)
 static bool find_slice(char ret[SLICE_MAX])
 {
     static const char above[] = "/user.slice/";
-    struct cgroup_membership own;
+    AUTO(cgroup_membership_free) struct cgroup_membership own = {0};
     unsigned uid;
     int length = 0;
-    bool is_in_session = false;
-    if (cgroup_membership_read(0, &own, NULL) < 0)
+    if (cgroup_membership_read(0, &own, NULL) < 0 || !own.v2 ||
+        strncmp(own.v2, above, strlen(above)) != 0 ||
+        sscanf(own.v2 + strlen(above), "user-%10u.slice/%n", &uid, &length) != 1 || !length)
         return false;
-    if (own.v2 && !strncmp(own.v2, above, strlen(above)) &&
-        sscanf(own.v2 + strlen(above), "user-%10u.slice/%n", &uid, &length) == 1 && length) {
-        is_in_session = geteuid() == 0 || uid == geteuid();
-        snprintf(ret, SLICE_MAX, "user-%u.slice", uid);
-    }
-    cgroup_membership_free(&own);
-    return is_in_session;
+    snprintf(ret, SLICE_MAX, "user-%u.slice", uid);
+    return geteuid() == 0 || uid == geteuid();
 }
 
 bool systemd_scope_is_there(void)

@@ -12,7 +12,7 @@
 
 static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err)
 {
-    struct idset wanted = {0};
+    AUTO(idset_free) struct idset wanted = {0};
     struct cgroup_at d = hierarchy_ranks(h);
     AUTO_FREE char *text = idset_format(cpus);
     int rc = at_read_cpus(d, &wanted);
@@ -24,7 +24,6 @@ static int hold(struct hierarchy *h, const struct idset *cpus, struct error *err
         rc = idset_count(&wanted) > 0 ? at_write_cpus(d, &wanted, err)
                                       : error_set(err, ENOTSUP, "it has only %s", has);
     }
-    idset_free(&wanted);
     return rc == 0 ? 0
                    : error_context(err, "hold ranks to hardware threads %s by cgroup '%s'", text,
                                    h->ranks);

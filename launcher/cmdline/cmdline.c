@@ -10,6 +10,7 @@
 #include "common/idset.h"
 #include "common/must.h"
 #include "common/number.h"
+#include "common/spawn.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -806,15 +807,6 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-static bool is_in(char *const base[], const char *setting)
-{
-    size_t len = strcspn(setting, "=");
-    for (; *base; base++)
-        if (strncmp(*base, setting, len) == 0 && (*base)[len] == '=')
-            return true;
-    return false;
-}
-
 /* Has the app an entry MARK NAME for this variable, of which `entry` is NAME or NAME=...? */
 static const char *marked(const struct cmdline_app *app, char mark, const char *entry)
 {
@@ -874,7 +866,7 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
     char **envp = must(calloc(n + app->nenv + 1, sizeof(*envp)));
     for (size_t i = 0; i < n + app->nenv; i++) {
         const char *entry = i < n ? base[i] : new_variable(app->env[i - n]);
-        if (!entry || (i < n ? is_left_out(app, entry) : is_in(envp, entry)))
+        if (!entry || (i < n ? is_left_out(app, entry) : spawn_env_value(envp, entry) != NULL))
             continue;
         bool edited = marked(app, '<', entry) || marked(app, '>', entry);
         const char *setting = cmdline_setting_for(app, entry);

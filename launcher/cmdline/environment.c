@@ -8,6 +8,7 @@
 #include "common/cleanup.h"
 #include "common/must.h"
 #include "common/text.h"
+#include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 static const struct {
@@ -55,11 +56,9 @@ static bool is_launchers_own(const char *parameter)
                                       "orte_num_nodes=",
                                       "orte_precondition_transports=",
                                       "orte_top_session_dir=",
-                                      "schizo=^orte"};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (begins(parameter, own[i]))
-            return true;
-    return false;
+                                      "schizo=^orte",
+                                      NULL};
+    return begins_with_any(parameter, own);
 }
 
 static int apply_parameter(struct cmdline *c, const char *entry, const char *setting,

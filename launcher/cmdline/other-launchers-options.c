@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
 
@@ -95,12 +96,8 @@ static int apply_parameter(struct cmdline *c, const char *name, size_t len, cons
 
 static bool is_mca(const char *word)
 {
-    static const char *const names[] = {"mca", "gmca", "omca", "gomca", "prtemca"};
-    size_t dashes = strspn(word, "-");
-    for (size_t i = 0; dashes && i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(word + dashes, names[i]) == 0)
-            return true;
-    return false;
+    static const char *const names[] = {"mca", "gmca", "omca", "gomca", "prtemca", NULL};
+    return *word == '-' && is_any_of(word + strspn(word, "-"), names);
 }
 
 /* "NAME = VALUE", or "-mca NAME VALUE" and "-x NAME=VALUE". */

@@ -42,7 +42,7 @@ static char *describe(const struct stuck_ranks *s, const struct rank_set *ranks)
 /* The rank, and those behind it that are in the same place. */
 static void say_group(const struct stuck_ranks *s, uint32_t first, uint32_t active)
 {
-    struct rank_set same = {0};
+    AUTO(rank_set_free) struct rank_set same = {0};
     char time[32], others[80] = ", and no rank computes";
     for (uint32_t i = first; i < s->hosts->plan->step.nranks; i++)
         if (is_due(&s->of[i]) && strcmp(s->of[i].text, s->of[first].text) == 0) {
@@ -56,7 +56,6 @@ static void say_group(const struct stuck_ranks *s, uint32_t first, uint32_t acti
                  plural(active), active == 1 ? "s" : "");
     log_warn("--stuck: %s used no CPU and did no I/O for %s%s: %s", who ? who : "a rank", time,
              others, s->of[first].text);
-    rank_set_free(&same);
 }
 
 static void say(void *arg)

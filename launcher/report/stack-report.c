@@ -44,7 +44,7 @@ static void say_group(struct stack_report *s, uint32_t first)
 {
     const struct host_table *t = s->hosts;
     const struct report_rank *rank = step_record_rank(t->record, (struct rank_name){.rank = first});
-    struct rank_set same = {0};
+    AUTO(rank_set_free) struct rank_set same = {0};
     AUTO_FREE char *text = take_ptr(s->text[first]);
     rank_set_add(&same, rank->name);
     for (uint32_t i = first + 1; i < t->plan->step.nranks; i++)
@@ -63,7 +63,6 @@ static void say_group(struct stack_report *s, uint32_t first)
                  (int)rank->pid);
     else
         log_warn("%s (%u ranks):", names ? names : "", n);
-    rank_set_free(&same);
     say_lines(text);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "common/path.h"
@@ -76,7 +77,7 @@ static void kill_orphans(const struct starters *s)
 static void sweep_where_it_may_be(const struct starter *st)
 {
     const struct host *h = st->host;
-    struct cgroup_parents parents;
+    AUTO(cgroup_parents_free) struct cgroup_parents parents;
     char inside[80], path[4096];
     const char *one = path;
     struct error e;
@@ -95,7 +96,6 @@ static void sweep_where_it_may_be(const struct starter *st)
                 log_warn("host %s: %s", h->name, e.text);
         }
     }
-    cgroup_parents_free(&parents);
 }
 
 static void sweep_cgroups(const struct starter *st)

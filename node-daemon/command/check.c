@@ -215,13 +215,13 @@ static char *value_of(const char *text, const char *name)
 /* Is a path of the program, which can be executed here, in a list "A,B"? */
 static bool names_program(const char *list, const char *program)
 {
-    static const char between[] = ", \t";
-    for (list += strspn(list, between); *list; list += strspn(list, between)) {
-        AUTO_FREE char *path = must(strndup(list, strcspn(list, between)));
+    AUTO_FREE char *words = must(strdup(list));
+    char *next = NULL;
+    for (char *path = strtok_r(words, ", \t", &next); path;
+         path = strtok_r(NULL, ", \t", &next)) {
         const char *slash = strrchr(path, '/');
         if (slash && !strcmp(slash + 1, program) && access(path, X_OK) == 0)
             return true;
-        list += strcspn(list, between);
     }
     return false;
 }

@@ -133,7 +133,7 @@ static uint64_t read_memory(int system, int node)
 static void read_nodes(int system, const struct host_cores *h, struct raw *raw)
 {
     char path[64];
-    struct idset nodes = {0}, threads = {0};
+    AUTO(idset_free) struct idset nodes = {0}, threads = {0};
     for (size_t i = 0; i < h->n; i++)
         raw[i].node = -1;
     if (read_list(system, "node/online", &nodes) < 0)
@@ -149,7 +149,6 @@ static void read_nodes(int system, const struct host_cores *h, struct raw *raw)
                 }
         idset_free(&threads);
     }
-    idset_free(&nodes);
 }
 
 static int group_threads(int system, struct host_cores *ret, struct error *err)

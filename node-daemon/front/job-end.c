@@ -74,7 +74,7 @@ static bool has_exceeded(const struct job *job)
 /* Keeps the job's placement, which the log tells when the cgroup is gone. */
 static void note_placement(struct job *job)
 {
-    struct idset threads = {0}, nodes = {0};
+    AUTO(idset_free) struct idset threads = {0}, nodes = {0};
     snprintf(job->placement, sizeof(job->placement), "any hardware threads");
     if (job->jobs->cores_part >= 0 && at_read_cpus(cores_at(job), &threads) == 0 &&
         at_read_memory_nodes(cores_at(job), &nodes) == 0) {
@@ -82,8 +82,6 @@ static void note_placement(struct job *job)
         snprintf(job->placement, sizeof(job->placement),
                  "hardware threads %.200s, memory nodes %.40s", on ? on : "?", in ? in : "?");
     }
-    idset_free(&threads);
-    idset_free(&nodes);
 }
 
 /* ---- trying again ---------------------------------------------------------------------------- */

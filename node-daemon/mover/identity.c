@@ -117,13 +117,12 @@ static bool looks_like_peer(int socket, const struct identity *i)
 /* /proc/PID was opened before: it is the peer's if the peer lives now. */
 static bool is_of_peer(int socket, const struct identity *i)
 {
-    int pidfd = -1;
+    AUTO_CLOSE int pidfd = -1;
     socklen_t len = sizeof(pidfd);
     if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) < 0)
         return errno == ENOPROTOOPT && looks_like_peer(socket, i);
     struct pollfd end = {.fd = pidfd, .events = POLLIN};
     bool lives = poll(&end, 1, 0) == 0;
-    close(pidfd);
     return lives;
 }
 

@@ -2,6 +2,7 @@
 /* process.c - a process that did not ask: held on to, and looked at */
 #include "node-daemon/watch/process.h"
 
+#include <envz.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -163,12 +164,10 @@ static char *read_environment(const struct process *p, size_t *ret_len)
 
 int process_environment(const struct process *p, const char *name, char *buf, size_t n)
 {
-    size_t len = 0, known = strlen(name);
+    size_t len = 0;
     AUTO_FREE char *all = read_environment(p, &len);
-    for (const char *at = all; all && at < all + len; at += strlen(at) + 1)
-        if (!strncmp(at, name, known) && at[known] == '=')
-            return (size_t)snprintf(buf, n, "%s", at + known + 1) < n ? 0 : -1;
-    return -1;
+    const char *value = all ? envz_get(all, len, name) : NULL;
+    return value && (size_t)snprintf(buf, n, "%s", value) < n ? 0 : -1;
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

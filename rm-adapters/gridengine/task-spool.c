@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rm-adapters/gridengine/task-spool.h"
 
+#include <envz.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -42,11 +43,7 @@ void task_spool_free(struct task_spool *s)
 
 const char *task_spool_value(const struct task_spool *s, const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *line = s->text; line && line < s->text + s->len; line += strlen(line) + 1)
-        if (strncmp(line, name, n) == 0 && line[n] == '=')
-            return line + n + 1;
-    return NULL;
+    return s->text ? envz_get(s->text, s->len, name) : NULL;
 }
 
 static bool have_group(gid_t group)

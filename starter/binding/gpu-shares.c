@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/must.h"
 #include "common/number.h"
+#include "common/words.h"
 #include "containment/mprund-protocol.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/rank-binding.h"
@@ -21,10 +22,7 @@
  * runs here. */
 static bool is_of_here(const struct launch *l, const char *name)
 {
-    for (char *const *v = l->step.host_env; v && *v; v++)
-        if (strcmp(*v, name) == 0)
-            return true;
-    return l->same_machine;
+    return l->same_machine || is_any_of(name, (const char *const *)l->step.host_env);
 }
 
 static const char *managers_list(const struct launch *l, unsigned *ret_kinds)

@@ -27,7 +27,7 @@ static int read_allowed(struct idset *ret, struct error *err)
 /* Chooses the nodes that the user names, or all that are allowed. */
 static int choose_nodes(const char *named, struct idset *ret, struct error *err)
 {
-    struct idset allowed = {0}, beyond = {0};
+    AUTO(idset_free) struct idset allowed = {0}, beyond = {0};
     int rc = read_allowed(&allowed, err);
     if (rc == 0 && named[0])
         rc = idset_parse(named, ret, err);
@@ -41,8 +41,6 @@ static int choose_nodes(const char *named, struct idset *ret, struct error *err)
                        "--mem-bind: memory nodes %s are asked for, but only %s may be used here",
                        named, text);
     }
-    idset_free(&allowed);
-    idset_free(&beyond);
     return rc;
 }
 
@@ -53,12 +51,11 @@ static bool has_nodes(const struct binding_request *how)
 
 int memory_policy_add_nodes(const struct binding_request *how, struct idset *ret)
 {
-    struct idset nodes = {0};
+    AUTO(idset_free) struct idset nodes = {0};
     struct error unused;
     int rc = choose_nodes(has_nodes(how) ? how->memory_nodes : "", &nodes, &unused);
     if (rc == 0)
         idset_unite(ret, &nodes);
-    idset_free(&nodes);
     return rc;
 }
 
@@ -69,7 +66,7 @@ int memory_policy_choose(const struct binding_request *how, struct memory_policy
                                 [MEMORY_LOCAL] = MPOL_LOCAL,
                                 [MEMORY_INTERLEAVE] = MPOL_INTERLEAVE,
                                 [MEMORY_NODES] = MPOL_BIND};
-    struct idset nodes = {0};
+    AUTO(idset_free) struct idset nodes = {0};
     if (how->memory == MEMORY_AS_IS)
         return 0;
     *ret = (struct memory_policy){.mode = modes[how->memory]};
@@ -79,6 +76,5 @@ int memory_policy_choose(const struct binding_request *how, struct memory_policy
     for (int n = idset_next(&nodes, 0); rc == 0 && n >= 0 && n < MEMORY_NODES_MAX;
          n = idset_next(&nodes, (unsigned)n + 1))
         ret->nodes[n / WORD_BITS] |= 1UL << n % WORD_BITS;
-    idset_free(&nodes);
     return rc < 0 ? -1 : 1;
 }

@@ -134,7 +134,7 @@ void rank_binding_all_threads(const struct rank_binding *first, struct idset *re
 static int try_cores(struct rank_binding *b, const struct plan_topology *t, int ledger,
                      struct error *err)
 {
-    struct idset busy = {0}, taken = {0};
+    AUTO(idset_free) struct idset busy = {0}, taken = {0};
     int rc = ledger >= 0 ? core_ledger_busy(ledger, &busy, err) : 0;
     plan_binding_free(&b->plan);
     add_own(b, &busy);
@@ -144,8 +144,6 @@ static int try_cores(struct rank_binding *b, const struct plan_topology *t, int 
     add_bound(&b->plan, &busy, &taken);
     if (rc == 0)
         rc = ledger >= 0 ? core_ledger_take(ledger, &taken, err) : 1;
-    idset_free(&busy);
-    idset_free(&taken);
     return rc;
 }
 
@@ -235,13 +233,12 @@ static int check_memory(const struct launch *l, struct error *err)
 char *rank_binding_memory_nodes(const struct rank_binding *b)
 {
     const struct step *step = &b->launch->step;
-    struct idset nodes = {0};
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < step->napps; i++)
-        rc = memory_policy_add_nodes(step->apps[i].bind ? step->apps[i].bind : &step->bind, &nodes);
-    char *text = rc == 0 ? idset_format(&nodes) : NULL;
-    idset_free(&nodes);
-    return text;
+    AUTO(idset_free) struct idset nodes = {0};
+    for (size_t i = 0; i < step->napps; i++)
+        if (memory_policy_add_nodes(step->apps[i].bind ? step->apps[i].bind : &step->bind, &nodes) <
+            0)
+            return NULL;
+    return idset_format(&nodes);
 }
 
 int rank_binding_choose(struct rank_binding *b, const struct launch *launch,
@@ -285,13 +282,11 @@ int rank_binding_choose_more(struct rank_binding *b, const struct launch *launch
 /* Gives back cores, except those that another world has, too. */
 static void give_back_cores(struct rank_binding *b)
 {
-    struct idset threads = {0}, others = {0};
+    AUTO(idset_free) struct idset threads = {0}, others = {0};
     add_own(b, &others);
     add_bound(&b->plan, &others, &threads);
     if (b->ledger >= 0)
         core_ledger_give_back(b->ledger, &threads);
-    idset_free(&threads);
-    idset_free(&others);
 }
 
 void rank_binding_end(struct rank_binding *b)

@@ -209,7 +209,7 @@ const char *containment_mprund_is_silent(const struct step_containment *c)
 static bool needs_scope(const struct step_containment *c, const pid_t *self, size_t nself)
 {
     const struct containment_request *r = c->step ? &c->step->containment : NULL;
-    struct cgroup_parents own;
+    AUTO(cgroup_parents_free) struct cgroup_parents own = {0};
     char how[160];
     if (c->has_answer || (r && ((r->tracking_set && r->tracking == TRACK_TREE) ||
                                 r->cgroup_version == 1 || r->ignore_systemd)))
@@ -220,9 +220,7 @@ static bool needs_scope(const struct step_containment *c, const pid_t *self, siz
         return true;
     /* root can make cgroups anywhere, but none with limits where others are in its own */
     unsigned can = geteuid() == 0 && !own.v1[CGROUP_MEMORY] ? own.v2_controllers : CGROUP_LIMITS;
-    bool is_enough = own.v2 && (can & CGROUP_LIMITS) == CGROUP_LIMITS;
-    cgroup_parents_free(&own);
-    return !is_enough;
+    return !own.v2 || (can & CGROUP_LIMITS) != CGROUP_LIMITS;
 }
 
 static void has_place(void *arg, const struct error *err)

@@ -133,7 +133,7 @@ static struct kept_step *find_worker(const struct keeper *k, pid_t pid)
  * killed processes. */
 static int kill_once(const struct keeper *k)
 {
-    pid_t *children = NULL;
+    AUTO_FREE pid_t *children = NULL;
     int n = proc_children(getpid(), &children), killed = 0;
     for (int i = 0; i < n; i++)
         if (children[i] > 1 && children[i] != k->anchor && !find_worker(k, children[i]) &&
@@ -141,7 +141,6 @@ static int kill_once(const struct keeper *k)
             kill(children[i], SIGKILL);
             killed++;
         }
-    free(children);
     return killed;
 }
 

@@ -104,7 +104,7 @@ void pmi_world_send(const struct pmi_server *p, const struct starter_services *s
     Mprun__PmiWorld m = MPRUN__PMI_WORLD__INIT;
     Mprun__RankName parent;
     char own[160];
-    struct packed_placements hosts;
+    AUTO(packed_placements_free) struct packed_placements hosts;
     struct packed_apps apps;
     size_t early = p->contact.nconnections + 1;
     AUTO_FREE struct packed_connection *connections = must(calloc(early, sizeof(*connections)));
@@ -135,7 +135,6 @@ void pmi_world_send(const struct pmi_server *p, const struct starter_services *s
     m.apps = apps.list;
     m.pmi = l->step.pmi;
     link_send(p->link, FRAME_PMI_WORLD, &m.base);
-    packed_placements_free(&hosts);
     packed_apps_free(&apps);
     for (uint32_t i = 0; i < n; i++)
         free(bound[i]);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/oom.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,22 +105,10 @@ bool rank_has_terminal(const struct rank *r)
     return r->all->with->launch->step.terminal && rank_wants_stdin(r);
 }
 
-cpu_set_t *rank_affinity(const struct rank *r, size_t *ret_size)
+const struct idset *rank_affinity(const struct rank *r)
 {
     const struct idset *threads = rank_binding_affinity(r->all->with->binding, r->local);
-    if (!threads || idset_count(threads) == 0)
-        return NULL;
-    int highest = 0;
-    for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1))
-        highest = id;
-    cpu_set_t *set = CPU_ALLOC((size_t)highest + 1);
-    *ret_size = CPU_ALLOC_SIZE((size_t)highest + 1);
-    if (!set)
-        return NULL;
-    CPU_ZERO_S(*ret_size, set);
-    for (int id = idset_next(threads, 0); id >= 0; id = idset_next(threads, (unsigned)id + 1))
-        CPU_SET_S((size_t)id, *ret_size, set);
-    return set;
+    return threads && idset_count(threads) ? threads : NULL;
 }
 
 static void set_birth(const struct rank *r, struct spawn *s, struct cgroup_birth *birth)
@@ -215,8 +202,6 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
     struct memory_policy memory;
     struct spawn s;
     struct rlimit limits[RLIM_NLIMITS];
-    size_t affinity_size = 0;
-    cpu_set_t *affinity = rank_affinity(r, &affinity_size);
     spawn_init(&s);
     set_step(&s, &r->all->with->launch->step);
     set_limits(r, limits);
@@ -231,17 +216,11 @@ static pid_t spawn(const struct rank *r, struct rank_program *p, char *const *ar
     s.keep_fds = pmi_fd;
     s.nkeep_fds = *pmi_fd >= 0;
     set_birth(r, &s, &birth);
-    s.affinity = affinity;
-    s.affinity_size = affinity_size;
+    s.affinity = rank_affinity(r);
     if (memory_policy_choose(r->app->bind ? r->app->bind : &r->all->with->launch->step.bind,
                              &memory, NULL) > 0)
         s.memory = &memory;
-    pid_t pid = spawn_process(&s, f, err);
-    int saved = errno;
-    if (affinity)
-        CPU_FREE(affinity);
-    errno = saved;
-    return pid;
+    return spawn_process(&s, f, err);
 }
 
 static pid_t spawn_wrapped(const struct rank *r, struct rank_program *p, const int fds[3],

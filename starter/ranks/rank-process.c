@@ -139,11 +139,10 @@ static void reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 
 bool rank_kill_leftovers(const struct rank *r)
 {
-    pid_t *pids = NULL;
+    AUTO_FREE pid_t *pids = NULL;
     int n = r->leaf ? cgroup_leaf_pids(r->leaf, &pids) : 0;
     for (int i = 0; i < n; i++)
         kill(pids[i], SIGKILL);
-    free(pids);
     return n <= 0;
 }
 
@@ -189,7 +188,7 @@ void rank_end_killed(struct rank *r)
 static void read_back_binding(struct rank *r)
 {
     AUTO(idset_free) struct idset threads = {0};
-    if (cpus_of_process(r->pid, &threads, NULL) == 0)
+    if (cpus_of(r->pid, &threads) == 0)
         r->bound_threads = idset_format(&threads);
 }
 

@@ -5,13 +5,13 @@
  * on; what to lend is mprund's decision. Meanwhile the ranks' cpuset has few cores, and kernels
  * before 6.2 then forget what ranks were bound to: so ranks are bound again later. */
 #include <dirent.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/cpus.h"
 #include "common/log.h"
 #include "common/proc.h"
 #include "containment/job-cgroup/parents.h"
@@ -80,20 +80,16 @@ static void lent(void *arg, const struct grant_answer *answer, const struct erro
 /* ---- and when it goes on --------------------------------------------------------------------- */
 
 /* Leaves a thread alone that has chosen fewer cores itself. */
-static void bind_thread(pid_t thread, const cpu_set_t *wanted, size_t size)
+static void bind_thread(pid_t thread, const struct idset *wanted)
 {
-    enum { MOST = 8192 }; /* hardware threads of a machine */
-    cpu_set_t *now = CPU_ALLOC(MOST);
-    size_t room = CPU_ALLOC_SIZE(MOST);
-    bool is_within = now && sched_getaffinity(thread, room, now) == 0;
-    for (size_t i = 0; is_within && i < MOST; i++)
-        is_within = !CPU_ISSET_S(i, room, now) || CPU_ISSET_S(i, size, wanted);
-    if (!is_within)
-        (void)sched_setaffinity(thread, size, wanted);
-    CPU_FREE(now);
+    AUTO(idset_free) struct idset others = {0};
+    bool is_known = cpus_of(thread, &others) == 0;
+    idset_subtract(&others, wanted);
+    if (!is_known || idset_count(&others) > 0)
+        (void)cpus_bind(thread, wanted);
 }
 
-static void bind_process(pid_t pid, const cpu_set_t *wanted, size_t size)
+static void bind_process(pid_t pid, const struct idset *wanted)
 {
     char path[32];
     snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
@@ -101,19 +97,16 @@ static void bind_process(pid_t pid, const cpu_set_t *wanted, size_t size)
     struct dirent *e;
     while (d && (e = readdir(d)))
         if (e->d_name[0] != '.')
-            bind_thread((pid_t)strtol(e->d_name, NULL, 10), wanted, size);
+            bind_thread((pid_t)strtol(e->d_name, NULL, 10), wanted);
 }
 
 static void bind_rank(const struct ranks *s, uint32_t local)
 {
-    size_t size = 0;
-    pid_t *pids = NULL;
-    cpu_set_t *wanted = rank_affinity(&s->ranks[local], &size);
+    AUTO_FREE pid_t *pids = NULL;
+    const struct idset *wanted = rank_affinity(&s->ranks[local]);
     int n = wanted ? ranks_processes(s, local, &pids) : 0;
     for (int i = 0; i < n; i++)
-        bind_process(pids[i], wanted, size);
-    free(pids);
-    CPU_FREE(wanted);
+        bind_process(pids[i], wanted);
 }
 
 static void tell_of_others(const struct ranks *all, const struct grant_answer *a, bool has_own)
@@ -133,7 +126,7 @@ static void tell_of_others(const struct ranks *all, const struct grant_answer *a
 static void given_back(void *arg, const struct grant_answer *answer, const struct error *why)
 {
     struct ranks *all = arg;
-    struct idset threads = {0}, has = {0};
+    AUTO(idset_free) struct idset threads = {0}, has = {0};
     all->lending = NULL;
     if (!answer) {
         log_warn("on %s: what mprund lent of this step is perhaps not back: %s",
@@ -150,22 +143,19 @@ static void given_back(void *arg, const struct grant_answer *answer, const struc
         for (uint32_t i = 0; i < s->n; i++)
             bind_rank(s, i);
     tell_of_others(all, answer, has_own);
-    idset_free(&threads);
-    idset_free(&has);
 }
 
 /* ---- stopped and frozen ---------------------------------------------------------------------- */
 
 static bool is_stopped(const struct ranks *s, uint32_t local)
 {
-    pid_t *pids = NULL;
+    AUTO_FREE pid_t *pids = NULL;
     int n = ranks_processes(s, local, &pids);
     bool is = true;
     for (int i = 0; is && i < n; i++) {
         struct proc_stat st;
         is = proc_stat_read(pids[i], &st) < 0 || strchr("TtZX", st.state);
     }
-    free(pids);
     return is;
 }
 

@@ -90,8 +90,8 @@ char *rank_hints_text(const struct rank *r);
 
 /* ---- rank-exec.c ----------------------------------------------------------------------------- */
 
-/* Returns the hardware threads of its processes; the caller frees them. NULL: the starter's. */
-cpu_set_t *rank_affinity(const struct rank *r, size_t *ret_size);
+/* Returns the hardware threads of its processes; NULL: the starter's. */
+const struct idset *rank_affinity(const struct rank *r);
 
 /* ---- ranks.c --------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/must.h"
 #include "common/proc.h"
@@ -150,12 +151,11 @@ int ranks_processes(const struct ranks *s, uint32_t local, pid_t **ret)
 
 static void signal_rank(const struct rank *r, int signo)
 {
-    pid_t *pids = NULL;
+    AUTO_FREE pid_t *pids = NULL;
     int n = processes_of(r, &pids);
     for (int i = 0; i < n; i++)
         if (pids[i] > 1)
             kill(pids[i], signo);
-    free(pids);
 }
 
 static void signal_world(const struct ranks *s, int signo)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/cpus.h"
 #include "common/must.h"
 #include "common/proc.h"
@@ -117,20 +118,19 @@ void usage_rank_report_send(struct ranks *ranks, uint32_t local)
 void usage_world_report_send(const struct starter_services *world)
 {
     Mprun__Report m = MPRUN__REPORT__INIT;
-    struct lines lines = {0};
+    AUTO(lines_free) struct lines lines = {0};
     if (!world->up->link)
         return;
     fill_lines(&lines, world->ranks, world->ranks->next);
     m.n_ranks = lines.n;
     m.ranks = lines.list;
     uplink_send(world->up, FRAME_WORLD_REPORT, &m.base);
-    lines_free(&lines);
 }
 
 void usage_report_send(const struct starter_services *s)
 {
     Mprun__Report m = MPRUN__REPORT__INIT;
-    struct lines lines = {0};
+    AUTO(lines_free) struct lines lines = {0};
     struct packed_usage starter, others, step;
     struct usage of_starter = {0}, of_others = {0}, of_step = {0};
     if (!s->up->link)
@@ -149,7 +149,6 @@ void usage_report_send(const struct starter_services *s)
     usage_pack(&of_step, &step);
     m.step = &step.message;
     uplink_send(s->up, FRAME_REPORT, &m.base);
-    lines_free(&lines);
 }
 
 /* ---- PRESENT --------------------------------------------------------------------------------- */
@@ -175,14 +174,13 @@ static void find_in_leaves(const struct ranks *ranks, struct pid_list *ret)
 /* Lists everything below this process except mppmi: this process inherits the ranks' orphans. */
 static void find_below(pid_t server, struct pid_list *ret)
 {
-    pid_t *children = NULL;
+    AUTO_FREE pid_t *children = NULL;
     int n = proc_children(getpid(), &children);
     for (int i = 0; i < n; i++) {
         pid_t *pids = NULL;
         int found = children[i] == server ? 0 : process_tree_pids(children[i], &pids);
         add_processes(ret, pids, found);
     }
-    free(children);
 }
 
 /* Adds microseconds, including those of children that the processes have waited for. */

@@ -317,12 +317,11 @@ static void a_directory_that_is_not_there_is_told(void **state)
 static void cores_that_are_not_there_are_told(void **state)
 {
     struct spawn s = plain();
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(CPU_SETSIZE - 1, &set);
+    struct idset set = {0};
+    idset_add(&set, 1023);
     s.affinity = &set;
-    s.affinity_size = sizeof(set);
     fails(&s, SPAWN_AFFINITY, EINVAL, "bind it to its cores");
+    idset_free(&set);
 }
 
 static void descriptors_that_are_closed_are_told(void **state)

@@ -190,9 +190,9 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     Mprun__RankName parent;
     Mprun__Launch m = MPRUN__LAUNCH__INIT;
     Mprun__Binding binding;
-    struct packed_apps apps;
+    AUTO(packed_apps_free) struct packed_apps apps;
     struct packed_limits rank_limits, host_limits;
-    struct packed_placements hosts;
+    AUTO(packed_placements_free) struct packed_placements hosts;
     uint64_t soft[RLIM_NLIMITS];
     AUTO_FREE char *wrapped = idset_format(&l->step.wrapper.ranks);
 
@@ -234,8 +234,6 @@ uint8_t *launch_pack(const struct launch *l, size_t *ret_n)
     mprun__launch__pack(&m, packed);
     free(m.host_env);
     free(m.wrapper);
-    packed_apps_free(&apps);
-    packed_placements_free(&hosts);
     return packed;
 }
 
