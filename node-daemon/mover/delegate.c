@@ -12,9 +12,6 @@
 
 enum { LIST_MAX = 4096 };
 
-/* Kernels before 4.15 do not tell; they let a user have these. */
-static const char first_files[] = "cgroup.procs\ncgroup.subtree_control\ncgroup.threads";
-
 /* A file of this kernel's list need not be there: its controller may be off. */
 static int give_file(int dir, const char *file, uid_t uid)
 {
@@ -26,10 +23,9 @@ static int give_file(int dir, const char *file, uid_t uid)
 int delegate_to(struct cgroup_at d, uid_t uid)
 {
     char list[LIST_MAX], *save = NULL;
-    if (file_read_at(AT_FDCWD, "/sys/kernel/cgroup/delegate", list, sizeof(list)) <= 0)
-        strcpy(list, first_files);
     AUTO_CLOSE int dir = at_open(d);
-    if (dir < 0)
+    if (dir < 0 ||
+        file_read_at(AT_FDCWD, "/sys/kernel/cgroup/delegate", list, sizeof(list)) <= 0)
         return -1;
     for (char *f = strtok_r(list, "\n", &save); f; f = strtok_r(NULL, "\n", &save))
         if (give_file(dir, f, uid) < 0)

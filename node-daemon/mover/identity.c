@@ -23,9 +23,6 @@
 #include "containment/mprund-protocol.h"
 #include "node-daemon/lib/proc-threads.h"
 
-#ifndef SO_PEERGROUPS
-#define SO_PEERGROUPS 59
-#endif
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif

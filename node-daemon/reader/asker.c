@@ -11,10 +11,6 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 
-#ifndef SO_PEERGROUPS
-#define SO_PEERGROUPS 59
-#endif
-
 enum { GROUPS_MAX = 65536 };
 
 static int read_groups(int socket, struct asker *a)

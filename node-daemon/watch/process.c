@@ -173,20 +173,15 @@ int process_environment(const struct process *p, const char *name, char *buf, si
 /* ---- programs -------------------------------------------------------------------------------- */
 
 /* A user's program may be on a file system whose server, the user's own perhaps, never answers:
- * which file it is the kernel knows, and nobody is asked. (Before Linux 4.11: stat.) */
+ * which file it is the kernel knows, and nobody is asked. */
 static int take_file(int dir, const char *name, struct program *p)
 {
     struct statx x;
-    struct stat st;
-    int rc = statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &x);
-    if (rc == 0) {
-        p->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
-        p->ino = x.stx_ino;
-    } else if (errno == ENOSYS && (rc = fstatat(dir, name, &st, 0)) == 0) {
-        p->dev = st.st_dev;
-        p->ino = st.st_ino;
-    }
-    return rc;
+    if (statx(dir, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &x) < 0)
+        return -1;
+    p->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
+    p->ino = x.stx_ino;
+    return 0;
 }
 
 void program_look(struct program *p)

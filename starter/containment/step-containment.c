@@ -227,7 +227,6 @@ static void has_place(void *arg, const struct error *err)
 {
     struct step_containment *c = arg;
     c->scope = NULL;
-    c->has_scope = !err;
     if (err)
         c->why_no_scope = *err;
     c->answered(c->arg);

@@ -39,7 +39,6 @@ struct step_containment { /* all zero but for loop at first; others only read th
     bool has_answer;
     struct error why_no_answer;
     struct systemd_scope *scope; /* that systemd is asked for */
-    bool has_scope;
     struct error why_no_scope;
     void (*answered)(void *arg);
     void *arg;
