@@ -2,19 +2,20 @@
 /* job-suspension.c - notices that the manager has stopped the job on mprun's host, but not on
  * others
  *
- * Where the adapter says suspends_script, the manager sends SIGSTOP to everything that belongs to
- * the job's script on its host: mprun, its start clients, a starter that was forked. It cannot be
- * caught, and no process of ours that could tell the other hosts need be left running there. But
- * SIGCONT that comes from a timer of the kernel continues a stopped process as any other does: once
- * a second mprun has one. A SIGSTOP takes a SIGCONT away that mprun has not read yet, and mprun
- * then arms no other: a second timer, which each look puts off, comes in this case. Whether the job
- * is suspended is the state of a witness, a child that is stopped and continued with everything
- * else and does nothing: so nothing is missed, in whatever order processes are stopped, and nothing
- * is taken for a suspension that is none.
+ * Where the adapter sets suspends_script, the manager sends SIGSTOP to all processes of the job's
+ * script on its host: mprun, its start clients, a starter that was forked. No process can catch
+ * SIGSTOP, and perhaps no process of ours is left there to tell the other hosts. But a SIGCONT from
+ * a timer of the kernel continues a stopped process, too: mprun gets one each second. A SIGSTOP
+ * removes a SIGCONT that mprun has not read yet, and then mprun does not arm the timer again. A
+ * second timer, which each look puts off, is for this case.
  *
- * While the job is suspended all ranks are stopped and no step begins; mprun, its start clients and
- * starters are not stopped, so that hosts that are being started, links and deaths are looked after
- * as always. They use next to no time. */
+ * The state of a witness shows whether the job is suspended: a child that does nothing, and that
+ * the manager stops and continues with everything else. So mprun misses no suspension, in whatever
+ * order processes are stopped, and takes nothing else for one.
+ *
+ * While the job is suspended, all ranks are stopped and no step begins. mprun, its start clients
+ * and starters run on, so that they still start hosts, keep links and notice deaths. They use next
+ * to no time. */
 #include "launcher/job-suspension.h"
 
 #include <errno.h>

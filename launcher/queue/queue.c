@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -27,7 +28,7 @@
 enum command_state { COMMAND_DUE, COMMAND_RUNNING, COMMAND_SUCCEEDED, COMMAND_FAILED };
 
 struct command {
-    struct command *next_running;
+    SLIST_ENTRY(command) list; /* of those that run */
     enum command_state state;
     uint32_t world;    /* while it runs */
     uint32_t failures; /* how often it has failed */
@@ -43,7 +44,7 @@ struct queue {
     uint32_t nranks; /* of each command; 0: not known before the plan is made */
     struct command_list list;
     struct command *commands; /* as many as in the list */
-    struct command *running;
+    SLIST_HEAD(, command) running;
     size_t first; /* commands before it are not due */
     size_t nrunning, nsucceeded, nfailed;
     bool may_start; /* slots may have become free since the last look */
@@ -155,8 +156,7 @@ static void has_begun(struct queue *q, struct command *c, uint32_t world)
     c->world = world;
     c->has_failed = false;
     c->start_ns = loop_wallclock_ns();
-    c->next_running = q->running;
-    q->running = c;
+    SLIST_INSERT_HEAD(&q->running, c, list);
     q->nrunning++;
 }
 
@@ -222,19 +222,10 @@ bool queue_is_done(const struct queue *q)
 /* NULL: none runs there. */
 static struct command *find_running(const struct queue *q, uint32_t world)
 {
-    struct command *c = q->running;
+    struct command *c = SLIST_FIRST(&q->running);
     while (c && c->world != world)
-        c = c->next_running;
+        c = SLIST_NEXT(c, list);
     return c;
-}
-
-static void take_from_running(struct queue *q, struct command *c)
-{
-    struct command **at = &q->running;
-    while (*at != c)
-        at = &(*at)->next_running;
-    *at = c->next_running;
-    q->nrunning--;
 }
 
 static void kill_worlds(const struct queue *q, uint32_t root)
@@ -323,7 +314,8 @@ void queue_world_ended(struct queue *q, const struct world *w)
     struct command *c = q ? find_running(q, w->root) : NULL;
     if (!c || verdict_is_ending(q->step.verdict) || !is_over(q, w->root))
         return;
-    take_from_running(q, c);
+    SLIST_REMOVE(&q->running, c, command, list);
+    q->nrunning--;
     q->may_start = true;
     bool is_last = !c->has_failed || c->failures > q->options->retries;
     if (c->has_failed)

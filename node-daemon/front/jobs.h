@@ -2,7 +2,7 @@
 /* jobs.h - the jobs that have a cgroup on this host
  *
  * Their directories (mover/mover.h) are the only state: a daemon that starts reads them. Front
- * reads them itself and has the mover change them. */
+ * reads them itself; only the mover changes them. */
 #pragma once
 
 #include "containment/cgroup/watches.h"
@@ -30,28 +30,28 @@ struct job {
     char reason[GRANT_TEXT_MAX]; /* why it is stuck */
     struct limits limits;        /* that were asked for; held_by says whether they hold. After a
                                     restart none is set: the kernel has them */
-    int bound;   /* root chose its limits, and the manager's word does not change them */
+    int bound;   /* root chose its limits: the manager does not change them */
     int awaited; /* bound before its first process came */
     struct job_cores cores;
-    char gpus[GRANT_GPUS_MAX]; /* ids of those that are its own here: "0,1" */
-    uint64_t lent;             /* how often others could have what it has */
-    struct loan *loans; /* what others may have of them, while steps are suspended: jobs-loans.c */
-    int gpus_held;      /* it can open no others of the table */
+    char gpus[GRANT_GPUS_MAX]; /* ids of its own ones on this host: "0,1" */
+    uint64_t lent;             /* how often it has lent something */
+    struct loan *loans; /* what others may use while steps of it are suspended: jobs-loans.c */
+    int gpus_held;      /* it cannot open the other GPUs of the table */
     enum { JOB_DEMAND_NEW, JOB_DEMAND_ASKED, JOB_DEMAND_KNOWN, JOB_DEMAND_UNKNOWN } demand_state;
-    struct demand demand;  /* what it asks for, once that is known: refine.c */
-    int asking;            /* whether it still is to come: refine.c */
+    struct demand demand;  /* its resource requests, once they are known: refine.c */
+    int asking;            /* the answer is awaited: refine.c */
     unsigned demand_tries; /* how often its manager was asked */
     struct share share;    /* its limits are computed from this and its manager's answer */
-    double demand_again;   /* when it is to be asked again, by loop_now(), where it is not known */
+    double demand_again;   /* loop_now() when its manager is asked again, if demand is not known */
     uint64_t asked;        /* how many places were given to its processes: requests.c */
-    int known;             /* to its manager, as far as is known: 1, 0; -1: it was not said */
+    int known;             /* to its manager: 1, 0; -1: the manager has not said */
     uint64_t known_asked;  /* the question about that; 0: none is under way */
     /* the rest is job-end.c's */
     struct jobs *jobs;
     struct loop_timer timer;
-    int watch;           /* for its last process to go; 0: none */
-    double idle;         /* since when nobody is in it; 0: somebody was */
-    int was_used;        /* somebody was seen in it */
+    int watch;           /* for the end of its last process; 0: none */
+    double idle;         /* since when it has no process; 0: it had one at the last look */
+    int was_used;        /* it had a process at some look */
     double ended;        /* when its end began, by loop_now() */
     double pause;        /* seconds until the next look */
     int told;            /* what it used is in the log, */

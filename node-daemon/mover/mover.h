@@ -17,10 +17,10 @@
  *     MANAGER-JOB-NONCE/task    v2: what root put into the job (a shepherd and what it starts)
  *     MANAGER-JOB-NONCE/u       v2: the user's, to make cgroups in
  *     MANAGER-JOB-NONCE/u/home  v2: processes that asked for a place
- * In v1 all processes of the job are in its one directory, and nothing is the user's. Whose job it
- * is stands in the directory's group.
+ * In v1 all processes of the job are in its one directory, and the user owns nothing. The
+ * directory's group has the number of the job's user.
  *
- * Each of them returns 0, or -1 with err. */
+ * Each function returns 0, or -1 with err. */
 
 int job_make(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
              struct error *err);
@@ -28,8 +28,8 @@ int job_mark(const struct ground *g, const char *dir, enum mover_mark mark, stru
 int job_limit(const struct ground *g, const struct mover_request *q, struct mover_answer *a,
               struct error *err);
 int job_set_cpus(const struct ground *g, const struct mover_request *q, struct error *err);
-/* In each hierarchy that can; -1: none can. A cgroup of its user's is held by a program of its own,
- * instead of the job's. */
+/* Holds it in each hierarchy that can; -1: none can. A cgroup of the job's user gets a program of
+ * its own, instead of the job's. */
 int job_hold_devices(const struct ground *g, const struct mover_request *q, struct error *err);
 int job_own(const struct ground *g, const char *dir, uid_t uid, struct error *err);
 /* End the job for a turn of some milliseconds. */

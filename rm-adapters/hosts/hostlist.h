@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hostlist.h - collects hosts with their slots from options and files: each host once
+/* hostlist.h - hosts with their slots, from options and files: each host once
  *
- * A host that is mentioned again adds its slots. A mention without a number counts 1. */
+ * Each mention of a host adds its number of slots, or 1 if it has none. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,8 +37,8 @@ int hostlist_add(struct hostlist *l, const struct hostlist_entry *e, struct erro
 /* The same for a name and a number alone; source as in an entry. */
 int hostlist_add_slots(struct hostlist *l, const char *name, uint32_t slots, const char *source,
                        struct error *err);
-/* The same for a name that may be a range ("n[1-4]"): each of its hosts gets the
- * slots. After an error some of them may have been added. */
+/* The same for a name that may be a range ("n[1-4]"): each of its hosts gets the slots. After an
+ * error some of them may have been added. */
 int hostlist_add_range(struct hostlist *l, const struct hostlist_entry *e, struct error *err);
 /* The host of that name, which stays the list's; NULL: none. */
 struct alloc_host *hostlist_find(const struct hostlist *l, const char *name);

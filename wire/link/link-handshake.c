@@ -78,7 +78,8 @@ static void say_refused(struct link *l)
     buffer_write(&l->shake_out, l->out_fd); /* a connection that is new has room */
 }
 
-/* Nothing but what the key proved is as before: the owner has to know what it goes on with. */
+/* Begins a session that continues no other. The key proves only that the peer belongs to the step,
+ * so the owner decides what it goes on with. */
 static void begin_session(struct link *l)
 {
     if (l->options.role == LINK_ACCEPTOR) {
