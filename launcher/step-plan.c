@@ -171,13 +171,15 @@ static struct topology *host_topology(const struct step_plan *p, struct error *e
 static uint32_t count_parts(const struct step_plan *p, enum level level, struct error *err)
 {
     AUTO(plan_topology_free) struct plan_topology t = {0};
-    uint32_t n = 0;
     struct topology *topology = host_topology(p, err);
-    if (topology && topology_cores(topology, &t, err) == 0 &&
-        (n = plan_count_parts(&t, level)) == 0)
+    if (!topology)
+        return 0;
+    topology_cores(topology, &t);
+    topology_destroy(topology);
+    uint32_t n = plan_count_parts(&t, level);
+    if (n == 0)
         error_set(err, EINVAL, "--map-by: this machine has no %s for every core",
                   level_text(level));
-    topology_destroy(topology);
     return n;
 }
 

@@ -78,11 +78,10 @@ void topology_destroy(struct topology *t)
         fn(t);
 }
 
-int topology_cores(const struct topology *t, struct plan_topology *ret, struct error *err)
+void topology_cores(const struct topology *t, struct plan_topology *ret)
 {
-    int (*fn)(const struct topology *, struct plan_topology *, struct error *) =
-        find(__func__, err);
-    return fn(t, ret, err);
+    void (*fn)(const struct topology *, struct plan_topology *) = find(__func__, NULL);
+    fn(t, ret);
 }
 
 char *topology_describe(const struct topology *t, const struct idset *threads)

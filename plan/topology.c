@@ -233,7 +233,7 @@ static void describe_place(const struct topology *t, hwloc_obj_t core, struct pl
 #endif
 }
 
-int topology_cores(const struct topology *t, struct plan_topology *ret, struct error *err)
+void topology_cores(const struct topology *t, struct plan_topology *ret)
 {
     hwloc_obj_type_t type = core_type(t);
     int n = hwloc_get_nbobjs_by_type(t->hw, type);
@@ -250,7 +250,6 @@ int topology_cores(const struct topology *t, struct plan_topology *ret, struct e
             idset_free(&core->threads);
     }
     *ret = found;
-    return 0;
 }
 
 /* ---- cores by socket and number -------------------------------------------------------------- */
@@ -369,10 +368,9 @@ static void print_place(const struct plan_core *c, bool has_kinds, FILE *to)
 
 void topology_print(const struct topology *t, const char *indent, FILE *to)
 {
-    struct plan_topology cores;
+    AUTO(plan_topology_free) struct plan_topology cores = {0};
     bool has_kinds = false;
-    if (topology_cores(t, &cores, NULL) < 0)
-        return;
+    topology_cores(t, &cores);
     for (size_t i = 0; i < cores.ncores; i++)
         has_kinds |= cores.cores[i].kind > 0;
     for (size_t i = 0; i < cores.ncores; i++) {
@@ -384,5 +382,4 @@ void topology_print(const struct topology *t, const char *indent, FILE *to)
         fprintf(to, " [%s]", threads);
     }
     fputc('\n', to);
-    plan_topology_free(&cores);
 }

@@ -28,8 +28,8 @@ int topology_find_cores(const struct topology *t, const char *list, struct idset
                         struct error *err);
 /* Reduces the usable threads to `granted`, as topology_load() does. -1 with err: none is left. */
 int topology_cut(struct topology *t, const struct idset *granted, struct error *err);
-/* The usable cores, for plan_binding(). -1 with err. */
-int topology_cores(const struct topology *t, struct plan_topology *ret, struct error *err);
+/* The usable cores, for plan_binding(). */
+void topology_cores(const struct topology *t, struct plan_topology *ret);
 /* Describes the threads that a rank is bound to: "package 0 core 1, hardware threads 2-3". Caller
  * frees. */
 char *topology_describe(const struct topology *t, const struct idset *threads);

@@ -43,19 +43,18 @@ static int foresee_ranks(const struct step_plan *p, const struct host *h, const 
     AUTO(plan_topology_free) struct plan_topology cores = {0};
     AUTO(plan_binding_free) struct plan_binding b = {0};
     struct step step = p->step; /* borrowed */
-    int rc = topology_cores(t, &cores, err);
+    topology_cores(t, &cores);
     step.bind.slots = p->placements[h->launch_index].slots;
     cores.share = p->placements[h->launch_index].share;
-    if (rc == 0)
-        rc = plan_step_binding(&cores, &step, h->ranks, NULL, &b, err);
-    if (rc == 0)
-        step_record_foreseen(record, h->launch_index, b.reason);
-    for (uint32_t i = 0; rc == 0 && i < b.nranks; i++) {
+    if (plan_step_binding(&cores, &step, h->ranks, NULL, &b, err) < 0)
+        return error_context(err, "host %s", h->name);
+    step_record_foreseen(record, h->launch_index, b.reason);
+    for (uint32_t i = 0; i < b.nranks; i++) {
         AUTO_FREE char *text = bound_text(t, &b.ranks[i], b.bound);
         AUTO_FREE char *threads = must(b.bound ? idset_format(&b.ranks[i]) : strdup(""));
         step_record_foreseen_rank(record, rank_set_at(h->ranks, i), threads, text);
     }
-    return rc < 0 ? error_context(err, "host %s", h->name) : 0;
+    return 0;
 }
 
 static int foresee_host(const struct step_plan *p, const struct host *h, struct step_record *record,

@@ -233,13 +233,6 @@ static void is_placed(struct host *h)
         host_enter(h, AGENT_PLACED);
 }
 
-/* The last word on a first link may come late. */
-static int last_word(struct host *h)
-{
-    h->left_first = true;
-    return 0;
-}
-
 /* By either word: the other one may be lost with the host above. */
 static void has_joined(struct host *h)
 {
@@ -262,8 +255,10 @@ static bool may_join(const struct host *h)
 
 int host_place_joined(struct host *h, const Mprun__Joined *m)
 {
-    if (h->first && h->frame_link == h->first)
-        return last_word(h);
+    if (h->first && h->frame_link == h->first) { /* its last word, which may come late */
+        h->left_first = true;
+        return 0;
+    }
     if (!may_join(h))
         return -1;
     if (m->why_not[0]) {

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sodium.h>
+
 #include "common/buffer.h"
 #include "common/words.h"
 #include "launcher/io/output-lines.h"
@@ -120,17 +122,10 @@ static void put_string(struct buffer *to, const char *key, const char *p, size_t
 
 static void put_base64(struct buffer *to, const uint8_t *p, size_t n)
 {
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint8_t *at = buffer_reserve(to, (n + 2) / 3 * 4);
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t bits = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-                        (i + 2 < n ? p[i + 2] : 0);
-        *at++ = (uint8_t)digit[bits >> 18];
-        *at++ = (uint8_t)digit[bits >> 12 & 63];
-        *at++ = (uint8_t)(i + 1 < n ? digit[bits >> 6 & 63] : '=');
-        *at++ = (uint8_t)(i + 2 < n ? digit[bits & 63] : '=');
-    }
-    buffer_commit(to, (n + 2) / 3 * 4);
+    size_t size = sodium_base64_ENCODED_LEN(n, sodium_base64_VARIANT_ORIGINAL); /* with the NUL */
+    char *at = (char *)buffer_reserve(to, size);
+    sodium_bin2base64(at, size, p, n, sodium_base64_VARIANT_ORIGINAL);
+    buffer_commit(to, size - 1);
 }
 
 static void put_source(struct line_writer *w, const struct output_line *line, struct buffer *to)

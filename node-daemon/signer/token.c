@@ -177,7 +177,7 @@ static void get_text(const unsigned char *at, char *ret, size_t size)
     ret[size - 1] = 0;
 }
 
-static int pack(const struct token *t, unsigned char buf[BYTES])
+static void pack(const struct token *t, unsigned char buf[BYTES])
 {
     memset(buf, 0, BYTES);
     memcpy(buf, magic, sizeof(magic));
@@ -189,7 +189,6 @@ static int pack(const struct token *t, unsigned char buf[BYTES])
     put(buf + AT_ISSUED, (uint64_t)t->issued, 8);
     put(buf + AT_EXPIRES, (uint64_t)t->expires, 8);
     demand_put(&t->demand, buf + AT_DEMAND);
-    return 0;
 }
 
 static int unpack(const unsigned char buf[BYTES], struct token *ret)

@@ -99,7 +99,10 @@ static int find_cores(struct rank_binding *b, struct plan_topology *ret, struct 
     if (!any_request(&b->launch->step, names_parts) &&
         plain_machine_cores(system, rank_binding_usable(b), ret))
         return 0;
-    return load_topology(b, err) < 0 ? -1 : topology_cores(b->topology, ret, err);
+    if (load_topology(b, err) < 0)
+        return -1;
+    topology_cores(b->topology, ret);
+    return 0;
 }
 
 /* Adds the threads that ranks are bound to, except those that other steps had taken before. */
@@ -187,15 +190,13 @@ static void say_no_ledger(const struct rank_binding *b, const struct error *why)
 
 static int bind_to_cores(struct rank_binding *b, int ledger, struct error *err)
 {
-    struct plan_topology cores = {0};
+    AUTO(plan_topology_free) struct plan_topology cores = {0};
     if (any_request(&b->launch->step, binds) && find_cores(b, &cores, err) < 0)
         return -1;
     if (b->has_all)
         cores.share = launch_here(b->launch)->share;
     cores.inside = getenv("MPRUN_STEP_ID") != NULL;
-    int rc = choose(b, &cores, ledger, err);
-    plan_topology_free(&cores);
-    return rc < 0 ? -1 : 0;
+    return choose(b, &cores, ledger, err) < 0 ? -1 : 0;
 }
 
 static int open_ledger(struct rank_binding *b)
