@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #include "common/cleanup.h"
-#include "launcher/mpir.h"
+#include "launcher/tools/mpir.h"
 
 static void orphan_reaped(void *arg, pid_t pid, int status, const struct rusage *usage)
 {

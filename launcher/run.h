@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* run.h - the objects of one step, and the files that put them together
  *
- *     main.c           phases of the program
- *     run.c            the objects: made, and destroyed
- *     step-states.c    the states a step goes through
- *     starter-messages.c  what each message of a starter does
- *     step-signals.c   what signals to mprun mean
- *     control-requests.c    what tools get over the control socket
- *     step-streams.c   what ranks write, read, and see of the terminal
+ *     main.c                     phases of the program
+ *     run.c                      the objects: made, and destroyed
+ *     step/step-states.c         the states a step goes through
+ *     step/starter-messages.c    what each message of a starter does
+ *     step/step-signals.c        what signals to mprun mean
+ *     step/step-streams.c        what ranks write, read, and see of the terminal
+ *     step/step-timeout.c        --timeout
+ *     tools/control-requests.c   what tools get over the control socket
+ *     tools/debug-daemon.c       --debug-daemon
  *
  * Only these files know struct run. Every other file has one object, and is given what it needs. */
 #pragma once
 
 #include "common/loop.h"
 #include "common/reaper.h"
-#include "launcher/control-socket.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/io/input.h"
 #include "launcher/io/output.h"
@@ -25,22 +26,23 @@
 #include "launcher/outcome/step-limits.h"
 #include "launcher/outcome/stuck-ranks.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/job-names.h"
-#include "launcher/job-worlds.h"
-#include "launcher/name-service.h"
-#include "launcher/queue/queue.h"
-#include "launcher/spawn.h"
-#include "launcher/worlds.h"
-#include "launcher/pmi-exchange.h"
-#include "launcher/tool-output.h"
 #include "launcher/preload/preload.h"
+#include "launcher/queue/queue.h"
 #include "launcher/report/stack-report.h"
 #include "launcher/report/usage-now.h"
-#include "launcher/job-suspension.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starters.h"
-#include "launcher/step-plan.h"
-#include "launcher/step-record.h"
+#include "launcher/step/job-suspension.h"
+#include "launcher/step/step-plan.h"
+#include "launcher/step/step-record.h"
+#include "launcher/tools/control-socket.h"
+#include "launcher/tools/tool-output.h"
+#include "launcher/worlds/job-names.h"
+#include "launcher/worlds/job-worlds.h"
+#include "launcher/worlds/name-service.h"
+#include "launcher/worlds/pmi-exchange.h"
+#include "launcher/worlds/spawn.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/link/link.h"
 
 enum step_state {

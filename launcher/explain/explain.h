@@ -6,7 +6,7 @@
 #pragma once
 
 #include "launcher/hosts/host-table.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 
 struct starters;
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "launcher/hosts/host-table.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 
 /* Puts the cores of ranks into the record, where the hosts' topologies are known, and tries whether
  * this machine could start the programs of its ranks; none of their instructions is run. Returns 0,

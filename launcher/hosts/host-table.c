@@ -8,8 +8,8 @@
 #include "common/cleanup.h"
 #include "common/host-name-list.h"
 #include "common/must.h"
-#include "launcher/step-record.h"
-#include "launcher/worlds.h"
+#include "launcher/step/step-record.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/link/heartbeat.h"
 #include "wire/link/link.h"
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/loop.h"
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 
 struct step_record;
 struct worlds;

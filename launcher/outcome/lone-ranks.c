@@ -7,8 +7,8 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "launcher/preload/preload-files.h"
-#include "launcher/program-path.h"
-#include "launcher/step-plan.h"
+#include "launcher/preload/program-path.h"
+#include "launcher/step/step-plan.h"
 
 /* The first line that fits counts. */
 static const struct family {

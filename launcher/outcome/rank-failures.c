@@ -14,12 +14,12 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/spawn.h"
 #include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/first-failure.h"
 #include "launcher/outcome/step-limits.h"
-#include "common/spawn.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "common/loop.h"
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 #include "model/rank-end.h"
 
 struct step_record;

@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "common/words.h"
 #include "launcher/report/stack-report.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 #include "launcher/tunables.h"
 #include "wire/messages/values.h"
 

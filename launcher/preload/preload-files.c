@@ -14,7 +14,7 @@
 #include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/preload/preload.h"
-#include "launcher/program-path.h"
+#include "launcher/preload/program-path.h"
 #include "model/rank-end.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */

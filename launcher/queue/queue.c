@@ -22,8 +22,8 @@
 #include "launcher/outcome/verdict.h"
 #include "launcher/queue/command-list.h"
 #include "launcher/queue/joblog.h"
-#include "launcher/spawn.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/spawn.h"
+#include "launcher/worlds/worlds.h"
 
 enum command_state { COMMAND_DUE, COMMAND_RUNNING, COMMAND_SUCCEEDED, COMMAND_FAILED };
 

@@ -10,7 +10,7 @@
 #include "common/number.h"
 #include "common/words.h"
 #include "launcher/hosts/host-links.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 #include "launcher/tunables.h"
 #include "wire/messages/values.h"
 

@@ -6,7 +6,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 
 enum { STATE_HOSTS_MAX = 32 };
 

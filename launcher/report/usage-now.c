@@ -16,8 +16,8 @@
 #include "common/number.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
+#include "launcher/step/step-record.h"
 #include "launcher/tunables.h"
-#include "launcher/step-record.h"
 
 enum { ROWS_MAX = 4 }; /* more hosts than this are summarised */
 

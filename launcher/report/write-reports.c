@@ -9,7 +9,7 @@
 #include "common/cleanup.h"
 #include "common/must.h"
 #include "common/text.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 #include "config.h"
 
 static char *command_line(const struct cmdline *cmd)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "common/loop.h"
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 
 /* mprund-grants.c alone changes it. */
 struct grants {

@@ -2,8 +2,8 @@
 /* start-timeout.c - a host that has not reported back within --start-timeout ends the step
  *
  * Time is counted in ticks of the loop, so that a suspended mprun or job loses none of it. */
-#include "launcher/job-suspension.h"
 #include "launcher/start/starter-private.h"
+#include "launcher/step/job-suspension.h"
 
 /* From its first start on, however many follow. */
 static bool is_being_started(const struct starters *s, const struct host *h)

@@ -15,7 +15,7 @@
 #include "common/proc.h"
 #include "launcher/outcome/host-failures.h"
 #include "launcher/start/starter-private.h"
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 #include "wire/link/link.h"
 
 /* ---- why a start client has ended ------------------------------------------------------------ */

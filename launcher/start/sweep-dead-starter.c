@@ -13,9 +13,9 @@
 #include "common/proc.h"
 #include "containment/job-cgroup/parents.h"
 #include "containment/step/orphans.h"
-#include "launcher/job-suspension.h"
 #include "launcher/start/starter-private.h"
-#include "launcher/step-record.h"
+#include "launcher/step/job-suspension.h"
+#include "launcher/step/step-record.h"
 #include "wire/host-directory.h"
 
 void sweep_prepare(struct starters *s)

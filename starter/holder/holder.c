@@ -76,7 +76,7 @@ static bool look_after(struct holder *h)
 }
 
 /* A manager that suspends the job stops the processes of its script, start clients included. mprun
- * then continues the holder (launcher/job-suspension.c), and the holder its clients. */
+ * then continues the holder (launcher/step/job-suspension.c), and the holder its clients. */
 static volatile sig_atomic_t was_continued;
 
 static void continued(int signo)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "launcher/hosts/host-links.h"
-#include "launcher/job-worlds.h"
 #include "launcher/tunables.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/job-worlds.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/little-endian.h"
 
 /* ---- the rest of mprun ----------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "launcher/name-service.h"
+#include "launcher/worlds/name-service.h"
 #include "wire/tree/gather.h"
 
 enum { PLAY_HOSTS_MAX = 8, PLAY_RANKS_MAX = 512 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-job-worlds.c - two steps exchange parts of collectives and data of ranks; what another step
  * sends is checked and bounded */
-#include "launcher/job-worlds.h"
+#include "launcher/worlds/job-worlds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 
 #include "launcher/hosts/host-links.h"
 #include "launcher/tunables.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/little-endian.h"
 
 /* ---- a step, with the functions of mprun that job-worlds.c calls ----------------------------- */

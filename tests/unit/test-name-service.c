@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-name-service.c - names have a range and a life, lookups wait, and all of it is bounded */
-#include "launcher/name-service.h"
+#include "launcher/worlds/name-service.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "common/loop.h"
 #include "launcher/tunables.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/messages/names.h"
 #include "wire/messages/values.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step-record.c - what hosts and ranks have said of themselves */
-#include "launcher/step-record.h"
+#include "launcher/step/step-record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/must.h"
 #include "common/words.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/tree/tree.h"
 
 struct rank_facts {

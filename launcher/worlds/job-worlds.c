@@ -5,7 +5,7 @@
  * participant is therefore a namespace, a zero and four bytes of the rank, ordered by namespace and
  * rank, behind the byte for the kind. Turns are the same in all steps, as every participant counts
  * them. */
-#include "launcher/job-worlds.h"
+#include "launcher/worlds/job-worlds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/tunables.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/little-endian.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/placements.h"

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "launcher/cmdline/cmdline.h"
-#include "launcher/rank-file.h"
-#include "launcher/shell-limits.h"
+#include "launcher/step/rank-file.h"
+#include "launcher/step/shell-limits.h"
 #include "model/allocation.h"
 #include "model/step.h"
 #include "plan/plan.h"

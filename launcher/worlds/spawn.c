@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* spawn.c - see spawn.h */
-#include "launcher/spawn.h"
+#include "launcher/worlds/spawn.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,11 +14,11 @@
 #include "common/text.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
-#include "launcher/subject-options.h"
 #include "launcher/preload/preload.h"
-#include "launcher/spawn-place.h"
-#include "launcher/step-record.h"
-#include "launcher/worlds.h"
+#include "launcher/step/step-record.h"
+#include "launcher/subject-options.h"
+#include "launcher/worlds/spawn-place.h"
+#include "launcher/worlds/worlds.h"
 #include "wire/messages/launch.h"
 
 struct spawn_wait {

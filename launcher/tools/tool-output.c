@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/tool-output.h"
+#include "launcher/tools/tool-output.h"
 
 #include <stdlib.h>
 

@@ -19,9 +19,9 @@
 #include "common/proc.h"
 #include "common/signal-name.h"
 #include "common/tty.h"
-#include "launcher/tunables.h"
 #include "launcher/run.h"
-#include "launcher/step-signals.h"
+#include "launcher/step/step-signals.h"
+#include "launcher/tunables.h"
 
 /* ---- the end of the step --------------------------------------------------------------------- */
 

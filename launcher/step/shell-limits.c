@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/shell-limits.h"
+#include "launcher/step/shell-limits.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
  *
  * A list in the order of publishing: programs publish few names, and a bound keeps the others from
  * making it long. */
-#include "launcher/name-service.h"
+#include "launcher/worlds/name-service.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "common/cleanup.h"
 #include "common/loop.h"
 #include "common/must.h"
-#include "launcher/open-mpi-port.h"
 #include "launcher/tunables.h"
+#include "launcher/worlds/open-mpi-port.h"
 #include "wire/messages/names.h"
 #include "wire/messages/values.h"
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "launcher/report/report.h"
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 #include "wire/messages/values.h"
 
 /* Facts that a host's starter has said, beside those of reports. */

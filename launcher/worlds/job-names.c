@@ -3,7 +3,7 @@
  *
  * Two steps that connect to each other at the same time have two links, and ask twice: each has one
  * number for both. */
-#include "launcher/job-names.h"
+#include "launcher/worlds/job-names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "launcher/job-worlds.h"
-#include "launcher/name-service.h"
 #include "launcher/socket-directory.h"
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 #include "launcher/tunables.h"
+#include "launcher/worlds/job-worlds.h"
+#include "launcher/worlds/name-service.h"
 #include "wire/link/link.h"
 #include "wire/messages/names.h"
 #include "wire/transport/address.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpir.c - see mpir.h; names and types are the interface's, not ours */
-#include "launcher/mpir.h"
+#include "launcher/tools/mpir.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "common/cleanup.h"
 #include "common/must.h"
 #include "common/words.h"
-#include "launcher/program-path.h"
-#include "launcher/step-record.h"
+#include "launcher/preload/program-path.h"
+#include "launcher/step/step-record.h"
 
 enum { MPIR_NULL, MPIR_DEBUG_SPAWNED, MPIR_DEBUG_ABORTING };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/offer.h"
+#include "launcher/worlds/offer.h"
 
 #include <errno.h>
 #include <stdio.h>

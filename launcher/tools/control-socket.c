@@ -4,7 +4,7 @@
  * A Unix socket in the step's directory (mode 0700), frames without encryption; the kernel says who
  * the peer is. A tool that sends what its owner does not know, or does not read its answers, is
  * dropped. */
-#include "launcher/control-socket.h"
+#include "launcher/tools/control-socket.h"
 
 #include <errno.h>
 #include <stdio.h>

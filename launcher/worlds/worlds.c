@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/worlds.h"
+#include "launcher/worlds/worlds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 
 static uint32_t slots_each(const struct worlds *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/rank-file.h"
+#include "launcher/step/rank-file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * Parts come gathered from the hosts right below (wire/tree/gather.h). When all are here they go
  * back as one run of bytes, in the order of hosts: to everybody by one message a link, to some by
  * one a host. Those in which ranks of other steps take part go to job-worlds.c first. */
-#include "launcher/pmi-exchange.h"
+#include "launcher/worlds/pmi-exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "launcher/hosts/host-links.h"
-#include "launcher/job-worlds.h"
+#include "launcher/worlds/job-worlds.h"
 
 enum { PMIX_ERROR = -1 }; /* the only status that is made here */
 

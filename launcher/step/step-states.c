@@ -9,8 +9,8 @@
 #include "common/cleanup.h"
 #include "common/fault.h"
 #include "common/log.h"
-#include "launcher/mpir.h"
 #include "launcher/run.h"
+#include "launcher/tools/mpir.h"
 #include "wire/messages/launch.h"
 
 const char *step_state_text(enum step_state s)

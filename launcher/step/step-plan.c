@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step-plan.c - from the command line to a step that hosts can be told of */
-#include "launcher/step-plan.h"
+#include "launcher/step/step-plan.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -21,9 +21,9 @@
 #include "common/words.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
-#include "launcher/offer.h"
-#include "launcher/step-signals.h"
+#include "launcher/step/step-signals.h"
 #include "launcher/tunables.h"
+#include "launcher/worlds/offer.h"
 #include "plan/topology.h"
 #include "rm-adapters/hosts/hostlist.h"
 #include "rm-adapters/hosts/requested-hosts.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/open-mpi-port.h"
+#include "launcher/worlds/open-mpi-port.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "launcher/worlds.h"
+#include "launcher/worlds/worlds.h"
 
 #define JOB_BITS (~UINT32_C(0x8000))
 

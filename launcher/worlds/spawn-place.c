@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "launcher/spawn-place.h"
+#include "launcher/worlds/spawn-place.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/hosts/host-links.h"
-#include "launcher/offer.h"
-#include "launcher/worlds.h"
+#include "launcher/worlds/offer.h"
+#include "launcher/worlds/worlds.h"
 #include "rm-adapters/hosts/hostlist.h"
 
 char *spawn_key(const Mprun__Spawn__App *app, const char *name)

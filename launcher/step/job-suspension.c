@@ -16,7 +16,7 @@
  * While the job is suspended, all ranks are stopped and no step begins. mprun, its start clients
  * and starters run on, so that they still start hosts, keep links and notice deaths. They use next
  * to no time. */
-#include "launcher/job-suspension.h"
+#include "launcher/step/job-suspension.h"
 
 #include <errno.h>
 #include <signal.h>

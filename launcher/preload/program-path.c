@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* program-path.c - see program-path.h */
-#include "launcher/program-path.h"
+#include "launcher/preload/program-path.h"
 
 #include "common/cleanup.h"
 #include "common/must.h"

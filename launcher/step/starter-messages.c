@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "common/number.h"
-#include "launcher/mpir.h"
+#include "launcher/tools/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/frame.h"
 #include "config.h"
