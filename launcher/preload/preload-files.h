@@ -2,6 +2,7 @@
 /* preload-files.h - which files of mprun's host are brought to the hosts of a step */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -58,3 +59,6 @@ int libraries_find(const char *path, const char *library_path, library_fn take, 
 /* Returns the first library that the program itself asks for and whose name begins with one of the
  * prefixes (NULL-terminated); the caller frees it. NULL: none, or no ELF file. */
 char *libraries_needed(const char *path, const char *const prefixes[]);
+/* Does the program take a function from a shared library whose name begins with one of the prefixes
+ * (NULL-terminated)? False, too: no ELF file. */
+bool program_calls(const char *path, const char *const prefixes[]);

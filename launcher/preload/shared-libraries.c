@@ -296,3 +296,25 @@ char *libraries_needed(const char *path, const char *const prefixes[])
                 return must(strdup(o.needed[i]));
     return NULL;
 }
+
+bool program_calls(const char *path, const char *const prefixes[])
+{
+    AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    elf_version(EV_CURRENT);
+    Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
+    bool calls = false;
+    while (elf && !calls && (section = elf_nextscn(elf, section))) {
+        if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNSYM)
+            continue;
+        Elf_Data *data = elf_getdata(section, NULL);
+        GElf_Sym symbol;
+        for (int i = 0; !calls && data && gelf_getsym(data, i, &symbol); i++) {
+            const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+            calls = name && symbol.st_shndx == SHN_UNDEF && begins_with_any(name, prefixes);
+        }
+    }
+    elf_end(elf);
+    return calls;
+}

@@ -21,6 +21,8 @@
 #include "common/words.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
+#include "launcher/preload/preload-files.h"
+#include "launcher/preload/program-path.h"
 #include "launcher/step/step-signals.h"
 #include "launcher/tunables.h"
 #include "launcher/worlds/offer.h"
@@ -659,7 +661,32 @@ static bool is_used(const struct step_plan *p, size_t host)
     uint32_t rank_slots = binding_cores(&p->cmd->place.bind);
     const struct allocation so_far = {.hosts = p->used.hosts, .nhosts = p->nused};
     return rank_set_count(&p->placement.hosts[host]) > 0 ||
-           allocation_slots(&so_far) / rank_slots < p->cmd->place.universe;
+           allocation_slots(&so_far) / rank_slots < p->universe;
+}
+
+/* Do programs spawn ranks? Those of a script, or of an interpreter's module, are not seen. */
+static bool spawn_ranks(const struct step_plan *p)
+{
+    static const char *const functions[] = {"MPI_Comm_spawn", "PMPI_Comm_spawn", "mpi_comm_spawn",
+                                            "PMIx_Spawn", NULL};
+    for (size_t i = 0; p->step.pmi && i < p->step.napps; i++) {
+        const struct app *a = &p->step.apps[i];
+        AUTO_FREE char *path = NULL;
+        if (program_path(a, a->argv[0], false, &path, NULL) == 0 && program_calls(path, functions))
+            return true;
+    }
+    return false;
+}
+
+/* As under mpirun, programs that spawn ranks find all slots of the job. */
+static void choose_universe(struct step_plan *p)
+{
+    bool has_more_hosts = false;
+    for (size_t i = 0; i < p->nhosts; i++)
+        has_more_hosts |= rank_set_count(&p->placement.hosts[i]) == 0;
+    p->universe = p->cmd->place.universe;
+    if (!p->universe && has_more_hosts && spawn_ranks(p))
+        p->universe = CMDLINE_RANKS_MAX;
 }
 
 uint32_t step_plan_universe(const struct step_plan *p, uint32_t nranks)
@@ -676,6 +703,7 @@ uint32_t step_plan_universe(const struct step_plan *p, uint32_t nranks)
 /* The hosts of the step, and what their starters are told of each. */
 static void choose_hosts(struct step_plan *p)
 {
+    choose_universe(p);
     p->used = p->alloc;
     p->used.hosts = must(calloc(p->nhosts + 1, sizeof(*p->used.hosts)));
     p->placements = must(calloc(p->nhosts + 1, sizeof(*p->placements)));

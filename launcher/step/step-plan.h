@@ -32,6 +32,7 @@ struct step_plan {
     struct allocation used;  /* the step's hosts; borrows their contents from `alloc` */
     size_t nused;            /* of them: a host's index in `used` is its number on the wire */
     size_t nhere;            /* of those: on the machine that mprun runs on */
+    uint32_t universe;       /* ranks that `used` is to have room for, if the job has it */
     struct plan placement;
     struct placement *placements; /* of the hosts in `used` */
     struct step step;

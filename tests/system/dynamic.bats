@@ -208,6 +208,24 @@ large" ]
 "*" too few; "*"; with --universe N the step has further hosts of the job" ]]
 }
 
+# hosts_of OPTION... PROGRAM ARGUMENT...: the hosts that the step has, of three
+hosts_of() { mprun -v --rm local:3 -n 1 "$@" 2>&1 >/dev/null </dev/null | grep -c ': cleaned$'; }
+
+@test "a program that calls MPI_Comm_spawn has all hosts of the job; --universe and --pmi none say otherwise" {
+    local mpi program
+    for mpi in openmpi mpich; do
+        needs_mpicc $mpi
+        program=$(mpi_program dynamic $mpi)
+        [ "$(hosts_of "$program" lookup nothing)" = 3 ]
+        [ "$(hosts_of --universe 1 "$program" lookup nothing)" = 1 ]
+        [ "$(hosts_of --pmi none "$program" lookup nothing)" = 1 ]
+        [ "$(hosts_of "$(mpi_program world $mpi)")" = 1 ]
+    done
+    run -0 --separate-stderr mprun -q --rm local:2 -n 1 "$(mpi_program dynamic openmpi)" spawn 1
+    printf '%s\n' "$output" "$stderr"
+    [ "$(sed -n 's/^child .* host //p' <<<"$output")" = 1 ]
+}
+
 # ---- names between the steps of a job -----------------------------------------------------------
 
 # a job of LSF, whose blaunch is a stand-in
