@@ -80,15 +80,16 @@ static int ask(struct demands *d, const struct reader_request *q, struct error *
         return error_set(err, ENOTSUP, "there is no qstat in mprund's configuration");
     if (!ge_is_job(q->job))
         return error_set(err, EINVAL, "'%s' is no job of Grid Engine's", q->job);
-    if (inquiries_ask(d->inquiries, q->job, err) < 0)
-        return -1;
     struct asked **last = &d->first;
     while (*last)
         last = &(*last)->next;
     *last = must(calloc(1, sizeof(**last)));
     (*last)->id = q->head.id;
     memcpy((*last)->job, q->job, sizeof((*last)->job));
-    return 0;
+    if (inquiries_ask(d->inquiries, q->job, err) == 0) /* it may have been answered already */
+        return 0;
+    free(take_ptr(*last));
+    return -1;
 }
 
 void demands_ask(struct demands *d, const struct reader_request *q)

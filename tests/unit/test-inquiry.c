@@ -15,12 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "node-daemon/reader/inquiry.h"
+#include "node-daemon/reader/questions.h"
 
 enum { NOBODY = 65534 };
 static char dir[64];
@@ -289,9 +291,39 @@ static int remove_directory(void **state)
     return rmdir(dir);
 }
 
+static void replied(void *arg, const struct reader_answer *a)
+{
+    struct asked *asked = arg;
+    assert_int_equal(a->head.id, 7);
+    assert_int_equal(a->code, EMFILE);
+    asked->answers++;
+}
+
+static void a_question_that_cannot_be_asked_is_answered_at_once(void **state)
+{
+    static struct conf with = {.ge_root = "/r", .ge_cell = "c", .ge_qstat = "/no/qstat"};
+    struct asked a = {.want = 1};
+    struct error e;
+    struct rlimit before, none;
+    struct reader_request q = {.head.id = 7, .manager = GRANT_GRIDENGINE, .job = "11.1"};
+    struct demands d;
+    a.loop = loop_create(&e);
+    demands_open(&d, a.loop, &with, replied, &a);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 3; /* descriptors: no further one */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    demands_ask(&d, &q);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(a.answers, 1);
+    demands_close(&d);
+    loop_destroy(a.loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_question_that_cannot_be_asked_is_answered_at_once),
         cmocka_unit_test(a_job_asks_for_what_qstat_says),
         cmocka_unit_test(many_are_asked_a_few_at_a_time),
         cmocka_unit_test(it_runs_with_nothing),
