@@ -162,6 +162,11 @@ const char *host_directories_memory(const struct host_directories *d)
     return d->memory.path[0] ? d->memory.path : d->main.path;
 }
 
+static void sweep(const struct host_directories *d, const char *place)
+{
+    step_directories_sweep(place, d->launch->step.id, DIRECTORY_OF_HOST);
+}
+
 static void sweep_beside(const struct host_directories *d, const char *path)
 {
     char place[sizeof(d->main.path)];
@@ -170,13 +175,17 @@ static void sweep_beside(const struct host_directories *d, const char *path)
     if (!end || end == place)
         return;
     *end = 0;
-    step_directories_sweep(place, d->launch->step.id, DIRECTORY_OF_HOST);
+    sweep(d, place);
 }
 
+/* Steps of the job that were killed may have left a directory where this one needed none. */
 void host_directories_sweep(const struct host_directories *d)
 {
     if (!d->launch)
         return;
-    sweep_beside(d, d->main.path);
+    if (d->main.path[0])
+        sweep_beside(d, d->main.path);
+    else if (d->job_tmpdir)
+        sweep(d, d->job_tmpdir);
     sweep_beside(d, d->memory.path[0] ? d->memory.path : "/dev/shm/");
 }
