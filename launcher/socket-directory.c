@@ -41,10 +41,10 @@ static int try_directory(struct socket_directory *d, const char *base, const cha
 int socket_directory_make(struct socket_directory *d, const char *step_id, struct error *err)
 {
     /* in a rank of another step TMPDIR is that step's, and goes with it whatever happens to us */
-    const char *first = getenv(getenv("MPRUN_STEP_ID") ? "TMPDIR" : "XDG_RUNTIME_DIR");
-    if (try_directory(d, first, step_id, err) == 0 ||
-        try_directory(d, "/dev/shm", step_id, err) == 0 ||
+    const char *runtime = getenv("MPRUN_STEP_ID") ? NULL : getenv("XDG_RUNTIME_DIR");
+    if (try_directory(d, runtime, step_id, err) == 0 ||
         try_directory(d, getenv("TMPDIR"), step_id, err) == 0 ||
+        try_directory(d, "/dev/shm", step_id, err) == 0 ||
         try_directory(d, "/tmp", step_id, err) == 0)
         return 0;
     return error_context(err, "make a directory for the step's sockets");

@@ -104,7 +104,7 @@ static void add_step(void *arg, int dir, const char *place, const char *name)
 static void find_steps(struct steps *s)
 {
     static const char any[STEP_ID_LENGTH + 1] = "aaaaaaaaaaaa";
-    const char *const places[] = {getenv("XDG_RUNTIME_DIR"), "/dev/shm", getenv("TMPDIR"), "/tmp"};
+    const char *const places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/dev/shm", "/tmp"};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (places[i] && places[i][0] == '/')
             step_directories(places[i], any, DIRECTORY_OF_STEP, add_step, s);
