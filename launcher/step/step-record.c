@@ -147,6 +147,7 @@ void step_record_free(struct step_record *r)
         free((char *)(uintptr_t)r->hosts[i].threads);
         free((char *)(uintptr_t)r->hosts[i].memory_nodes);
         free((char *)(uintptr_t)r->hosts[i].gpus);
+        free((char *)(uintptr_t)r->hosts[i].gpus_why);
     }
     while (r->worlds) {
         struct world_record *next = r->worlds->next;

@@ -73,7 +73,9 @@ $TMPDIR" ]
 
 @test "without --keep nothing is left for the next step: mprun ends when the tasks have" {
     COMMAND=${COMMAND/--keep=job/}
-    run -0 job 'for i in 1 2 3 4; do m -n 4 true; for h in h0 h1; do flock -n sge/task.$h echo free; done; done; holder; calls'
+    run -0 job 'for i in 1 2 3 4; do m -n 4 true; for h in h0 h1; do flock -n sge/task.$h echo free; done; done
+        while holder >hold; do sleep .05; done # it ends a moment later
+        calls'
     [ "$output" = $'free\nfree\nfree\nfree\nfree\nfree\nfree\nfree\n 4 h0 4 h1 ' ]
 }
 
