@@ -10,7 +10,8 @@
 /* The hardware threads that this process may run on: its affinity, which the kernel has already cut
  * to its cpuset. 0, or -1 with err. */
 int cpus_allowed(struct idset *ret, struct error *err);
-/* What a thread may run on, by its id; 0: this one. 0, or -1 with errno. */
+/* Reads on which hardware threads a thread may run, by its id; 0: the calling one. Returns 0, or -1
+ * with errno. */
 int cpus_of(pid_t thread, struct idset *ret);
 /* Bind it to these: 0, or -1 with errno. Also for children between fork and exec. */
 int cpus_bind(pid_t thread, const struct idset *to);

@@ -57,7 +57,6 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
     if (read_preload(r, code, err) < 0)
         return -1;
     r->record.launch.known = step_plan_seconds(plan);
-    plan->step.pmi_is_expected = mpi_is_needed(plan);
     return step_plan_find_starter(plan, err);
 }
 

@@ -192,8 +192,9 @@ static int take_release(struct host *h)
 
 /* Takes a message of mprun; m: the type's message, unpacked. Returns -1 for a message that is not
  * valid, or not now. */
-static int take_message(struct host *h, enum frame_type type, void *m)
+static int take_message(void *to, enum frame_type type, void *m)
 {
+    struct host *h = to;
     switch (type) {
     case FRAME_PLACE:
         return take_place(h, m);
@@ -262,10 +263,7 @@ static int take_frame(struct host *h, struct link *l, enum frame_type type, cons
     default:
         break;
     }
-    ProtobufCMessage *m = frame_unpack(type, p, n);
-    int rc = m ? take_message(h, type, m) : -1;
-    protobuf_c_message_free_unpacked(m, NULL);
-    return rc;
+    return frame_take(type, p, n, take_message, h);
 }
 
 void launcher_messages_take(void *arg, struct link *l, enum frame_type type, const uint8_t *p,

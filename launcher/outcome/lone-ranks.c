@@ -58,21 +58,6 @@ static bool find(const struct step_plan *p, struct lone *ret)
     return false;
 }
 
-bool mpi_is_needed(const struct step_plan *p)
-{
-    static const char *const mpi_or_pmi[] = {"libmpi", "libpmi", NULL};
-    for (size_t i = 0; p->step.pmi && i < p->step.napps; i++) {
-        const struct app *app = &p->step.apps[i];
-        AUTO_FREE char *path = NULL;
-        if (program_path(app, app->argv[0], false, &path, NULL) < 0)
-            continue;
-        AUTO_FREE char *library = libraries_needed(path, mpi_or_pmi);
-        if (library)
-            return true;
-    }
-    return false;
-}
-
 bool lone_ranks_foresee(const struct step_plan *p)
 {
     struct lone l;

@@ -10,8 +10,6 @@
 
 struct step_plan;
 
-/* The step offers PMI, and a program of it is linked with a library of MPI or PMI. */
-bool mpi_is_needed(const struct step_plan *p);
 /* Before the start: warns if --pmi leaves out what an MPI program needs. Returns whether it has. */
 bool lone_ranks_foresee(const struct step_plan *p);
 /* The ranks have ended by themselves, and no rank's MPI library found PMI: warns if the program is

@@ -513,8 +513,9 @@ static const bool may_be_late[FRAME_TYPE_COUNT] = {
 
 /* Takes a message of a host; m: the type's message, unpacked. Returns -1 for a message that is not
  * valid, or not now. */
-static int take_message(struct host *h, enum frame_type type, void *m)
+static int take_message(void *to, enum frame_type type, void *m)
 {
+    struct host *h = to;
     struct run *r = run_of(h);
     switch (type) {
     case FRAME_HELLO:
@@ -611,10 +612,7 @@ static int take_frame(struct host *h, enum frame_type type, const uint8_t *p, si
     default:
         break;
     }
-    ProtobufCMessage *m = frame_unpack(type, p, n);
-    int rc = m ? take_message(h, type, m) : -1;
-    protobuf_c_message_free_unpacked(m, NULL);
-    return rc;
+    return frame_take(type, p, n, take_message, h);
 }
 
 static void host_frame(void *arg, struct link *l, enum frame_type type, const uint8_t *p, size_t n)

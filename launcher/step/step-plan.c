@@ -21,8 +21,7 @@
 #include "common/words.h"
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
-#include "launcher/preload/preload-files.h"
-#include "launcher/preload/program-path.h"
+#include "launcher/step/mpi-programs.h"
 #include "launcher/step/step-signals.h"
 #include "launcher/tunables.h"
 #include "launcher/worlds/offer.h"
@@ -664,20 +663,6 @@ static bool is_used(const struct step_plan *p, size_t host)
            allocation_slots(&so_far) / rank_slots < p->universe;
 }
 
-/* Do programs spawn ranks? Those of a script, or of an interpreter's module, are not seen. */
-static bool spawn_ranks(const struct step_plan *p)
-{
-    static const char *const functions[] = {"MPI_Comm_spawn", "PMPI_Comm_spawn", "mpi_comm_spawn",
-                                            "PMIx_Spawn", NULL};
-    for (size_t i = 0; p->step.pmi && i < p->step.napps; i++) {
-        const struct app *a = &p->step.apps[i];
-        AUTO_FREE char *path = NULL;
-        if (program_path(a, a->argv[0], false, &path, NULL) == 0 && program_calls(path, functions))
-            return true;
-    }
-    return false;
-}
-
 /* As under mpirun, programs that spawn ranks find all slots of the job. */
 static void choose_universe(struct step_plan *p)
 {
@@ -685,7 +670,7 @@ static void choose_universe(struct step_plan *p)
     for (size_t i = 0; i < p->nhosts; i++)
         has_more_hosts |= rank_set_count(&p->placement.hosts[i]) == 0;
     p->universe = p->cmd->place.universe;
-    if (!p->universe && has_more_hosts && spawn_ranks(p))
+    if (!p->universe && has_more_hosts && p->step.pmi_is_expected && programs_spawn_ranks(&p->step))
         p->universe = CMDLINE_RANKS_MAX;
 }
 
@@ -804,6 +789,7 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
     if (choose_slots(p, err) < 0 || skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 ||
         take_nodes(p, err) < 0 || make_plan(p, err) < 0 || make_step(p, user, err) < 0)
         return -1;
+    p->step.pmi_is_expected = programs_need_pmi(&p->step);
     choose_hosts(p);
     note_launchers(p);
     return choose_transport(p, err);

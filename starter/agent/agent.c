@@ -155,7 +155,8 @@ static bool is_listening(const struct agent *a)
     return !a->is_unheard && (!a->is_ending || a->keeper->errands.n > 0);
 }
 
-/* What is polled: the channel, the keeper's descriptors, and those of local mpruns. */
+/* Polls the channel, the keeper's descriptors, and those of local mpruns. Returns the number of the
+ * first one of these. */
 static size_t await_events(struct agent *a)
 {
     struct polled *p = &a->polled;

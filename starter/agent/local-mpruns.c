@@ -87,7 +87,7 @@ void local_mpruns_poll(const struct local_mpruns *l, struct polled *p)
         polled_add(p, l->all[i].fd, POLLIN);
 }
 
-/* From the last one on: forget() moves the last one. */
+/* Begins with the last one, because forget() moves that one. */
 void local_mpruns_take(struct local_mpruns *l, const struct pollfd *p)
 {
     for (size_t i = l->n; i-- > 0;)

@@ -40,7 +40,7 @@ static void forget_first(struct asker *a)
     free(w);
 }
 
-/* By the agent of its host; m NULL: nothing more comes. */
+/* Sends a message by the agent of the mprun's host; m NULL: nothing more comes. */
 static bool send_through(struct asker *a, const struct holder_message *m)
 {
     uint8_t packed[4 + HOLDER_PACKED_MAX];
@@ -245,13 +245,18 @@ static void agent_has_gone(struct agent *a)
     a->is_gone = !agent_start_by_next(a);
 }
 
+/* Returns the key of the agent's channel; NULL: it has none. */
+static const uint8_t *channel_key(const struct agent *a)
+{
+    return a->is_connected ? a->key : NULL;
+}
+
 bool agent_tell(struct agent *a, uint32_t number, enum agent_what what, const void *data, size_t n)
 {
     uint8_t packed[AGENT_MESSAGE_MAX];
     if (a->in_fd < 0 || n > AGENT_DATA_MAX)
         return false;
-    size_t size =
-        agent_message_pack(number, what, data, n, a->is_connected ? a->key : NULL, packed);
+    size_t size = agent_message_pack(number, what, data, n, channel_key(a), packed);
     /* a pipe takes it whole or not at all */
     bool is_told = write(a->in_fd, packed, size) == (ssize_t)size;
     if (!is_told)
@@ -301,8 +306,7 @@ static void take_line(struct agent *a, char *line)
     uint8_t said[AGENT_PASS_MAX];
     uint32_t number, line_number;
     size_t n;
-    int status, rc = agent_pass_read(line, a->is_connected ? a->key : NULL, &number, &line_number,
-                                     said, &n);
+    int status, rc = agent_pass_read(line, channel_key(a), &number, &line_number, said, &n);
     if (rc > 0 && line_number > a->last_line) {
         a->last_line = line_number;
         agent_take_mprun_bytes(a, number, said, n);

@@ -31,7 +31,7 @@ struct keeper {
     struct errand_processes errands;
 };
 
-/* What a worker's process knows of its keeper. */
+/* The keeper, as a worker's process knows it. */
 struct kept_worker {
     pid_t keeper;
     int fd;        /* the worker's end of the socket; -1: this is the keeper */

@@ -18,7 +18,7 @@ void usage_rank_report_send(struct ranks *ranks, uint32_t local);
 void usage_world_report_send(const struct starter_services *world);
 /* PRESENT_ASK has come: answers by PRESENT.
  *
- * What some ranks use is the sum over their processes. Where the step's cgroup counts CPU time or
+ * The use of some ranks is the sum over their processes. Where the step's cgroup counts CPU time or
  * memory, its numbers are the answer. Other numbers are sums over the present processes, and over
  * what the kernel has told of reaped ones. */
 void usage_present_send(const struct starter_services *s, const Mprun__PresentAsk *question);

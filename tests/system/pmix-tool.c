@@ -101,7 +101,7 @@ static int usage(void)
     return 0;
 }
 
-/* What PMIX_QUERY_MEMORY_USAGE says with these qualifiers. */
+/* Asks PMIX_QUERY_MEMORY_USAGE with these qualifiers, and prints the answer. */
 static void print_memory(const char *what, pmix_info_t *qualifiers, size_t nqualifiers)
 {
     pmix_query_t q;

@@ -181,7 +181,7 @@ static void plain(int fd, const char *usable, char *buf, size_t size)
     idset_free(&set);
 }
 
-/* What is understood without hwloc is what hwloc says. */
+/* plain_machine_cores() finds the same cores as hwloc, or refuses. */
 static void plain_or_not(int fd, const struct topology *by_hwloc, const char *usable)
 {
     char is[512], said[512] = "";
@@ -277,7 +277,7 @@ static void what_is_not_told_is_one_group(void **state)
     check(all, 2, 0, "0.0.0:0 0.0.0:1");
 }
 
-/* Of the machines above and others: which are understood without hwloc. */
+/* plain_machine_cores() understands these machines, and refuses those. */
 static void hwloc_is_asked_where_cores_are_not_in_order(void **state)
 {
     static const struct thread one[] = {{0, 0, 0, 0, "0-1"}, {1, 0, 0, 1, "0-1"}},

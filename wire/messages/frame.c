@@ -98,6 +98,15 @@ ProtobufCMessage *frame_unpack(enum frame_type type, const uint8_t *p, size_t n)
     return messages[type] ? protobuf_c_message_unpack(messages[type], NULL, n, p) : NULL;
 }
 
+int frame_take(enum frame_type type, const uint8_t *p, size_t n,
+               int (*take)(void *to, enum frame_type type, void *message), void *to)
+{
+    ProtobufCMessage *m = frame_unpack(type, p, n);
+    int rc = m ? take(to, type, m) : -1;
+    protobuf_c_message_free_unpacked(m, NULL);
+    return rc;
+}
+
 int frame_handle(const struct frame_handler handlers[FRAME_TYPE_COUNT], enum frame_type type,
                  void *to, const uint8_t *p, size_t n)
 {

@@ -155,6 +155,11 @@ int preload_header_unpack(const uint8_t *in, size_t n, struct preload_header *re
  * are no such message. */
 ProtobufCMessage *frame_unpack(enum frame_type type, const uint8_t *p, size_t n);
 
+/* Unpacks the message of a frame, and frees it after the call of take. Returns take's result; -1:
+ * the type has no message, or the bytes are no such message. */
+int frame_take(enum frame_type type, const uint8_t *p, size_t n,
+               int (*take)(void *to, enum frame_type type, void *message), void *to);
+
 /* How to handle frames of one type; a receiver has an array of these, by frame type. */
 struct frame_handler {
     /* Takes the frame's message; frame_handle() frees it after the call. Returns -1 for a message
