@@ -164,7 +164,8 @@ static void a_line_that_is_changed_cut_or_another_one_is_not_read(void **state)
         assert_int_equal(agent_pass_read(line, key, &mprun, &number, ret, &got), -1);
         line[i] = was;
     }
-    memset(line + strlen("<mprun-pass-1 3 9 "), 'A', AGENT_LINE_MAX - 20);
+    size_t begin = strlen("<mprun-pass-1 3 9 ");
+    memset(line + begin, 'A', sizeof(line) - begin);
     line[AGENT_LINE_MAX - 1] = 0;
     assert_int_equal(agent_pass_read(line, NULL, &mprun, &number, ret, &got), -1);
     assert_int_equal(agent_pass_read("mpstarter: on n1: fork", key, &mprun, &number, ret, &got), 0);
