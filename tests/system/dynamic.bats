@@ -365,13 +365,12 @@ END
     needs_mpicc openmpi
     program=$(mpi_program meet)
     standin_job
-    mprun_start -q -n 1 "$program" accept here
+    mprun_start -q -n 1 "$program" open here
     FIRST=$MPRUN_PID
     wait_until 20 grep -q open "$MPRUN_OUT"
     port=$(sed 's/open //' "$MPRUN_OUT")
-    # it does not accept any more, and the other one waits
-    kill -STOP "$(pgrep -f "^$program accept here")"
-    mprun_start -q -n 2 "$program" connect "port=$port"
+    # nobody accepts it, and it waits
+    mprun_start -q -n 1 "$program" connect "port=$port"
     SECOND=$MPRUN_PID TWO=$MPRUN_OUT
     run -0 mprun -q -n 1 "$MPRUN_BUILD/tests/system/pmix-probe" names "@$port:connect"
     [ ! -s "$TWO" ]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* meet.c - the ranks of two programs meet at a port
+ *     meet open NAME               publishes a port under NAME, and accepts nobody there until it is ended
  *     meet accept NAME [THEN]      publishes a port under NAME, and waits there
  *     meet connect NAME [THEN]     comes to that port
  *     meet connect port=PORT       the same without a name
@@ -43,10 +44,10 @@ static int find_port(const char *name, char *port)
     return MPI_Lookup_name(name, MPI_INFO_NULL, port);
 }
 
-static int come_together(const char *name, int accepts, MPI_Comm *ret)
+static int come_together(const char *how, const char *name, MPI_Comm *ret)
 {
     char port[MPI_MAX_PORT_NAME] = "";
-    if (!accepts)
+    if (!strcmp(how, "connect"))
         return rank || find_port(name, port) == MPI_SUCCESS
                    ? MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, ret)
                    : MPI_ERR_NAME;
@@ -56,6 +57,8 @@ static int come_together(const char *name, int accepts, MPI_Comm *ret)
         printf("open %s\n", port);
         fflush(stdout);
     }
+    while (!strcmp(how, "open"))
+        pause();
     return MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, ret);
 }
 
@@ -67,7 +70,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (argc < 3 || come_together(argv[2], accepts, &between) != MPI_SUCCESS) {
+    if (argc < 3 || come_together(argv[1], argv[2], &between) != MPI_SUCCESS) {
         printf("rank %d: no connection\n", rank);
         fflush(stdout);
         MPI_Finalize();
