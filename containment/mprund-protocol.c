@@ -85,9 +85,8 @@ static const char *grant_answer_fault(const struct grant_answer *a, size_t n)
         return "the answer is of another version: mprun and mprund are not of one release";
     if (!is_text(a->job, sizeof(a->job)) || !is_text(a->v2, sizeof(a->v2)) ||
         !is_text(a->cpus, sizeof(a->cpus)) || !is_text(a->gpus, sizeof(a->gpus)) ||
-        !is_text(a->gpu_cores, sizeof(a->gpu_cores)) ||
-        !is_text(a->text, sizeof(a->text)) || !is_text(a->host, sizeof(a->host)) ||
-        !is_text(a->token, sizeof(a->token)))
+        !is_text(a->gpu_cores, sizeof(a->gpu_cores)) || !is_text(a->text, sizeof(a->text)) ||
+        !is_text(a->host, sizeof(a->host)) || !is_text(a->token, sizeof(a->token)))
         return "the answer has a text without an end";
     return NULL;
 }
@@ -202,6 +201,16 @@ static ssize_t receive(int fd, struct grant_answer *ret)
 {
     ssize_t n = recv(fd, ret, sizeof(*ret), MSG_TRUNC);
     return n < 0 && errno == ECONNRESET ? recv(fd, ret, sizeof(*ret), MSG_TRUNC) : n;
+}
+
+void grant_answer_init(struct grant_answer *a, enum grant_result result, const char *text)
+{
+    memset(a, 0, sizeof(*a));
+    a->magic = GRANT_MAGIC;
+    a->version = GRANT_VERSION;
+    a->result = (uint16_t)result;
+    if (text)
+        snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
 int grant_receive(int fd, double seconds, struct grant_answer *ret, struct error *err)

@@ -186,6 +186,8 @@ bool grant_is_job_name(const char *text);
 void grant_request_init(struct grant_request *r, enum grant_op op, enum grant_manager manager);
 /* Returns NULL if a packet of n bytes holds a well-formed request; else a constant sentence. */
 const char *grant_request_fault(const struct grant_request *r, size_t n);
+/* Makes an answer of this result; text may be NULL. */
+void grant_answer_init(struct grant_answer *a, enum grant_result result, const char *text);
 
 /* Connects to the mprund at path, which must be root's (NULL: GRANT_SOCKET; for root
  * GRANT_ROOT_SOCKET if there is one), and sends the request. Returns a descriptor for

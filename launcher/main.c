@@ -26,7 +26,7 @@
 #include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/lone-ranks.h"
 #include "launcher/run.h"
-#include "launcher/step/step-signals.h"
+#include "launcher/step/signal-mask.h"
 #include "config.h"
 
 /* ---- phases ---------------------------------------------------------------------------------- */

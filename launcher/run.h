@@ -35,6 +35,7 @@
 #include "launcher/step/job-suspension.h"
 #include "launcher/step/step-plan.h"
 #include "launcher/step/step-record.h"
+#include "launcher/step/step-state.h"
 #include "launcher/tools/control-socket.h"
 #include "launcher/tools/tool-output.h"
 #include "launcher/worlds/job-names.h"
@@ -44,18 +45,6 @@
 #include "launcher/worlds/spawn.h"
 #include "launcher/worlds/worlds.h"
 #include "wire/link/link.h"
-
-enum step_state {
-    STEP_STARTING,   /* starters are being started */
-    STEP_PRELOADING, /* files are brought to the hosts */
-    STEP_LAUNCHING,  /* LAUNCH was sent, not every rank runs */
-    STEP_RUNNING,
-    STEP_ENDING,    /* all ranks have ended, or are being ended; reports are awaited */
-    STEP_CLEANING,  /* every host reported; CLEANED is awaited */
-    STEP_RELEASING, /* starters are told to go */
-    STEP_DONE,
-    STEP_STATE_COUNT,
-};
 
 /* step-signals.c: the signals that mprun got */
 struct step_signals {
@@ -141,7 +130,6 @@ void step_timeout_settle(struct run *r);
  * was left. A repeated call does nothing. */
 void step_pause_timeout(struct run *r);
 void step_resume_timeout(struct run *r);
-const char *step_state_text(enum step_state s);
 
 extern const struct link_events host_link_events;       /* starter-messages.c; arg is the host */
 extern const struct control_events step_control_events; /* control-requests.c; arg is the run */

@@ -15,11 +15,13 @@
 #include "common/words.h"
 #include "common/number.h"
 #include "pmix-server/pmix/library.h"
+#include "pmix-server/pmix/library-socket.h"
 #include "pmix-server/pmix/nspace.h"
+#include "pmix-server/pmix/print-variables.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/spawn.h"
-#include "pmix-server/pmix/variables.h"
 #include "pmix-server/server.h"
+#include "pmix-server/simple-pmi/simple-pmi.h"
 
 /* Only the worker ends mppmi; signals to the job's processes are for its ranks. */
 static void ignore_signals(void)
@@ -38,8 +40,15 @@ struct mppmi {
 static void on_init(struct mppmi *p, const void *message, struct error *err)
 {
     const Mprun__PmiInit *m = message;
-    if (server_init(&p->server, m, err) == 0)
-        library_start(p->topology, &p->server, m->topology_xml, err);
+    if (server_init(&p->server, m, err) < 0)
+        return;
+    if (m->pmix_fd) {
+        library_socket_use((int)m->pmix_fd);
+        library_be_foreseeable();
+    }
+    if (m->simple_pmi_fd)
+        simple_pmi_listen(&p->server, (int)m->simple_pmi_fd);
+    library_start(p->topology, &p->server, m->topology_xml, err);
 }
 
 static void on_world(struct mppmi *p, const void *message, struct error *err)
@@ -181,7 +190,7 @@ static int run_program(int argc, char **argv)
     log_set_escape(text_escape);
     ignore_signals();
     if (argc == 2 && strcmp(argv[1], "--variables") == 0)
-        _exit(variables_print());
+        _exit(print_variables());
     if (parse_fd(argc, argv, &fd, &err) < 0 || !(p.topology = library_prepare(&err)) ||
         server_open(&p.server, fd, &events, &err) < 0) {
         log_error("%s", err.text);

@@ -7,8 +7,6 @@
 
 #include "common/log.h"
 #include "common/must.h"
-#include "pmix-server/pmix/library.h"
-#include "pmix-server/pmix/library-socket.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
@@ -37,12 +35,6 @@ int server_init(struct server *s, const Mprun__PmiInit *m, struct error *err)
         return error_set(err, EINVAL, "start the PMIx library: a name has a NUL in it");
     if (s->directory[0] != '/' || !s->hostname[0])
         return error_set(err, EINVAL, "start the PMIx library: no directory, or no name, given");
-    if (m->pmix_fd) {
-        library_socket_use((int)m->pmix_fd);
-        library_be_foreseeable();
-    }
-    if (m->simple_pmi_fd)
-        simple_pmi_listen(s, (int)m->simple_pmi_fd);
     return 0;
 }
 

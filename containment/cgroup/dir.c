@@ -179,6 +179,14 @@ ssize_t at_pids(struct cgroup_at d, pid_t **ret)
     return (ssize_t)l.n;
 }
 
+void at_move_all(struct cgroup_at from, struct cgroup_at to)
+{
+    AUTO_FREE pid_t *pids = NULL;
+    ssize_t n = at_pids(from, &pids);
+    for (ssize_t i = 0; i < n; i++)
+        (void)at_write_u64(to, "cgroup.procs", (uint64_t)pids[i]);
+}
+
 static int any_process(struct cgroup_at d, void *arg)
 {
     char buf[32];

@@ -50,6 +50,8 @@ ssize_t at_read_note(struct cgroup_at d, const char *name, char *buf, size_t n);
 /* Lists the processes in the directory and all below. Returns their number, and a malloc'ed array
  * of those that this pid namespace can name. */
 ssize_t at_pids(struct cgroup_at d, pid_t **ret);
+/* Moves the processes in `from` and below, as far as possible. */
+void at_move_all(struct cgroup_at from, struct cgroup_at to);
 /* Returns 1 if a process is there or below, perhaps one without a pid in this namespace; else 0. */
 int at_has_processes(struct cgroup_at d);
 /* Writes for messages: "pid 17 (solver, state D, waiting in nfs_wait) and 3 more". */

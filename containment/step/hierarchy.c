@@ -173,7 +173,7 @@ static void send_home(struct hierarchy *h)
     }
     AUTO_CLOSE int home = open(h->home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (home >= 0)
-        hierarchy_move_all(starter, (struct cgroup_at){home, "."});
+        at_move_all(starter, (struct cgroup_at){home, "."});
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */
@@ -190,12 +190,4 @@ int hierarchy_remove(struct hierarchy *h, struct error *err)
         return -1;
     close_all(h);
     return 0;
-}
-
-void hierarchy_move_all(struct cgroup_at from, struct cgroup_at to)
-{
-    AUTO_FREE pid_t *pids = NULL;
-    ssize_t n = at_pids(from, &pids);
-    for (ssize_t i = 0; i < n; i++)
-        (void)at_write_u64(to, "cgroup.procs", (uint64_t)pids[i]);
 }

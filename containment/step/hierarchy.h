@@ -40,8 +40,6 @@ unsigned hierarchy_add_controllers(struct hierarchy *h, unsigned controllers);
 int hierarchy_adopt(struct hierarchy *h, pid_t pid, struct error *err);
 /* Moves a process back to where the adopted ones came from. */
 int hierarchy_send_home(const struct hierarchy *h, pid_t pid, struct error *err);
-/* Moves the processes in `from` and below, as far as possible. */
-void hierarchy_move_all(struct cgroup_at from, struct cgroup_at to);
 int hierarchy_remove(struct hierarchy *h, struct error *err); /* EBUSY: try again later */
 
 static inline bool hierarchy_made(const struct hierarchy *h)

@@ -60,7 +60,7 @@ static void print_granted(const struct step_plan *p, const struct host *h)
     printf(", %s\n", ranks);
 }
 
-void explain_hosts(const struct host_table *hosts)
+static void print_hosts(const struct host_table *hosts)
 {
     const struct step_plan *p = hosts->plan;
     for (size_t i = 0; i < p->nhosts; i++)
@@ -278,4 +278,19 @@ void explain_print(const struct host_table *hosts, const struct step_record *rec
     print_limits("limits      ", &p->cmd->step_limits, LIMIT_OF_STEP);
     if (!p->cmd->explain)
         print_foreseen_limits("limits      ", &p->step.host_limits, LIMIT_OF_HOST);
+}
+
+/* ---- --display ------------------------------------------------------------------------------- */
+
+void display_before_start(const struct host_table *hosts)
+{
+    const struct cmdline *c = hosts->plan->cmd;
+    struct error e;
+    struct topology *t = NULL;
+    if (c->display_allocation)
+        print_hosts(hosts);
+    if (c->display_topology && (t = topology_load(NULL, &e)))
+        topology_print(t, "", stdout);
+    topology_destroy(t);
+    fflush(stdout);
 }

@@ -10,8 +10,8 @@
 
 struct starters;
 
-/* The hosts with their slots and ranks: for --display allocation. */
-void explain_hosts(const struct host_table *hosts);
+/* --display: what is to be printed before the ranks start. */
+void display_before_start(const struct host_table *hosts);
 /* For people, to standard output. starters: NULL with --dry-run. */
 void explain_print(const struct host_table *hosts, const struct step_record *record,
                    const struct starters *starters);

@@ -152,18 +152,3 @@ int foresee(const struct host_table *hosts, struct step_record *record, struct e
         }
     return try_programs(hosts, first) < 0 ? -1 : rc;
 }
-
-/* ---- --display ------------------------------------------------------------------------------- */
-
-void display_before_start(const struct host_table *hosts)
-{
-    const struct cmdline *c = hosts->plan->cmd;
-    struct error e;
-    struct topology *t = NULL;
-    if (c->display_allocation)
-        explain_hosts(hosts);
-    if (c->display_topology && (t = topology_load(NULL, &e)))
-        topology_print(t, "", stdout);
-    topology_destroy(t);
-    fflush(stdout);
-}

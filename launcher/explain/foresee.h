@@ -13,5 +13,3 @@ int foresee(const struct host_table *hosts, struct step_record *record, struct e
  * code 0 means that only the host itself knows it. */
 struct topology *foresee_topology(const struct step_plan *p, const struct host *h,
                                   struct error *err);
-/* --display: what is to be printed before the ranks start. */
-void display_before_start(const struct host_table *hosts);

@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "launcher/preload/preload-files.h"
+#include "launcher/preload/shared-libraries.h"
 #include "launcher/preload/program-path.h"
 #include "launcher/step/step-plan.h"
 

@@ -13,8 +13,8 @@
 #include "common/spawn.h"
 #include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
-#include "launcher/preload/preload.h"
 #include "launcher/preload/program-path.h"
+#include "launcher/preload/shared-libraries.h"
 #include "model/rank-end.h"
 
 /* ---- one file -------------------------------------------------------------------------------- */

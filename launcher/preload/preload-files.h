@@ -12,7 +12,17 @@
 #include "model/step.h"
 #include "wire/preload-content.h"
 
-struct preload_request;
+struct app;
+struct preload_options;
+
+struct preload_request { /* borrowed for the call */
+    const struct preload_options *options;
+    uint32_t world;
+    const struct app *apps;
+    size_t napps;
+    const char *directory; /* for relative names of files; "": mprun's own */
+    bool spawned;          /* a rank spawns the programs: spawn_resolve_here finds them */
+};
 
 struct preload_source { /* one content, wherever it is to appear */
     struct content what;
@@ -44,21 +54,3 @@ void preload_files_free(struct preload_files *f); /* what it holds, not itself *
 int preload_source_open(const struct preload_source *s, struct error *err);
 /* -1 when the open file has changed since it was read first. */
 int preload_source_check(const struct preload_source *s, int fd, struct error *err);
-
-/* ---- shared-libraries.c: the libraries of a program that are not the system's ---------------- */
-
-/* A library: its name as programs ask for it, and where it was found. 0, or -1 with err. */
-typedef int (*library_fn)(void *arg, const char *name, const char *path, struct error *err);
-
-/* Calls take(arg) for those that the program at `path` needs, directly or not, and that the dynamic
- * loader would find outside of /lib, /usr/lib, /lib64 and /usr/lib64 with this LD_LIBRARY_PATH
- * (NULL: none). Nothing is executed. A file that is not ELF (a script) needs none. 0, or -1 with
- * err. */
-int libraries_find(const char *path, const char *library_path, library_fn take, void *arg,
-                   struct error *err);
-/* Returns the first library that the program itself asks for and whose name begins with one of the
- * prefixes (NULL-terminated); the caller frees it. NULL: none, or no ELF file. */
-char *libraries_needed(const char *path, const char *const prefixes[]);
-/* Does the program take a function from a shared library whose name begins with one of the prefixes
- * (NULL-terminated)? False, too: no ELF file. */
-bool program_calls(const char *path, const char *const prefixes[]);

@@ -13,7 +13,6 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "common/number.h"
-#include "launcher/preload/preload-files.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "model/rank-end.h"

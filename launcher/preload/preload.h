@@ -7,23 +7,13 @@
 #include <stdbool.h>
 
 #include "common/error.h"
+#include "launcher/preload/preload-files.h"
 #include "wire/messages/values.h"
 
-struct app;
 struct host;
 struct preload;
-struct preload_options;
 struct host_table;
 struct verdict;
-
-struct preload_request { /* borrowed for the call */
-    const struct preload_options *options;
-    uint32_t world;
-    const struct app *apps;
-    size_t napps;
-    const char *directory; /* for relative names of files; "": mprun's own */
-    bool spawned;          /* a rank spawns the programs: spawn_resolve_here finds them */
-};
 
 /* Reads the files; *ret stays NULL when none were asked for. -1 with err, and, where there is no
  * program to bring, mprun's exit code in *ret_code; *ret is to be destroyed then, too. */

@@ -4,7 +4,7 @@
  * This reads what ld.so would do, and runs nothing: an object's DT_NEEDED names are looked for in
  * its DT_RPATH and those of the objects that loaded it (unless it has a DT_RUNPATH),
  * LD_LIBRARY_PATH, its DT_RUNPATH, the directories of /etc/ld.so.conf, and the system's. */
-#include "launcher/preload/preload-files.h"
+#include "launcher/preload/shared-libraries.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "launcher/preload/preload-files.h"
+#include "launcher/preload/shared-libraries.h"
 #include "launcher/preload/program-path.h"
 #include "model/step.h"
 

@@ -22,7 +22,7 @@
 #include "launcher/io/input.h"
 #include "launcher/io/terminal.h"
 #include "launcher/step/mpi-programs.h"
-#include "launcher/step/step-signals.h"
+#include "launcher/step/signal-mask.h"
 #include "launcher/tunables.h"
 #include "launcher/worlds/offer.h"
 #include "plan/topology.h"

@@ -20,7 +20,6 @@
 #include "common/signal-name.h"
 #include "common/tty.h"
 #include "launcher/run.h"
-#include "launcher/step/step-signals.h"
 #include "launcher/tunables.h"
 
 /* ---- the end of the step --------------------------------------------------------------------- */
@@ -329,27 +328,4 @@ int step_watch_signals(struct run *r, struct error *err)
     }
     signal(SIGPIPE, SIG_IGN);
     return loop_signals(r->loop, &set, on_signal, r, err);
-}
-
-/* ---- the mask -------------------------------------------------------------------------------- */
-
-static void change_mask(int how)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGQUIT);
-    sigprocmask(how, &set, NULL);
-}
-
-void signal_mask_open(void)
-{
-    change_mask(SIG_UNBLOCK);
-}
-
-void signal_mask_close(void)
-{
-    change_mask(SIG_BLOCK);
 }

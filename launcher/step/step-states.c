@@ -13,17 +13,6 @@
 #include "launcher/tools/mpir.h"
 #include "wire/messages/launch.h"
 
-const char *step_state_text(enum step_state s)
-{
-    static const char *const text[STEP_STATE_COUNT] = {
-        [STEP_STARTING] = "starting",   [STEP_PRELOADING] = "preloading",
-        [STEP_LAUNCHING] = "launching", [STEP_RUNNING] = "running",
-        [STEP_ENDING] = "ending",       [STEP_CLEANING] = "cleaning",
-        [STEP_RELEASING] = "releasing", [STEP_DONE] = "done",
-    };
-    return text[s];
-}
-
 /* The wish to end the ranks is carried out: every host is told, and no further one is started. */
 static void end_ranks(struct run *r)
 {

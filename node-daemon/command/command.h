@@ -50,7 +50,7 @@ struct status {
 /* Ask the daemon, waiting 5 s for each answer: 0, or -1 with err and nothing to free. */
 int status_ask(struct status *ret, struct error *err);
 void status_free(struct status *s);
-/* Words of an answer's numbers: "gridengine", "running"; "?" */
+/* status-words.c: words of an answer's numbers: "gridengine", "running"; "?" */
 const char *status_manager(uint32_t manager);
 const char *status_state(uint32_t state);
 const char *status_cores(uint32_t how); /* enum grant_cores */

@@ -10,7 +10,6 @@
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/must.h"
-#include "node-daemon/front/requests.h"
 
 static const double TELL_S = 1; /* users are not to fill logs */
 
@@ -30,7 +29,7 @@ static int sign_one(struct start *s, const struct conf *c, const struct job *job
                     uint32_t slots, struct grant_answer *ret, struct error *err)
 {
     struct token t = grant_token(c, job->name, job->uid, &job->demand, host, slots);
-    answer_init(ret, *host ? GRANT_MORE : GRANT_OK, NULL);
+    grant_answer_init(ret, *host ? GRANT_MORE : GRANT_OK, NULL);
     snprintf(ret->job, sizeof(ret->job), "%s", job->name);
     snprintf(ret->host, sizeof(ret->host), "%s", t.host);
     return signer_sign(s, &t, ret->token, err);

@@ -25,20 +25,10 @@
 
 static const double REFUSAL_LOG_S = 1;
 
-void answer_init(struct grant_answer *a, enum grant_result result, const char *text)
-{
-    memset(a, 0, sizeof(*a));
-    a->magic = GRANT_MAGIC;
-    a->version = GRANT_VERSION;
-    a->result = (uint16_t)result;
-    if (text)
-        snprintf(a->text, sizeof(a->text), "%s", text);
-}
-
 static void refuse(struct requests *r, struct grant_answer *a, const struct client *peer,
                    const char *what, const struct error *why)
 {
-    answer_init(a, GRANT_REFUSED, why->text);
+    grant_answer_init(a, GRANT_REFUSED, why->text);
     if (loop_now() - r->told < REFUSAL_LOG_S) {
         r->untold++;
         return;
@@ -55,7 +45,7 @@ static void refuse(struct requests *r, struct grant_answer *a, const struct clie
 static void fail(struct requests *r, struct grant_answer *a, const struct client *peer,
                  const char *what, const struct error *why)
 {
-    answer_init(a, GRANT_FAILED, why->text);
+    grant_answer_init(a, GRANT_FAILED, why->text);
     r->failed += peer->uid != 0;
     if (peer->uid == 0 || r->failed <= 3)
         log_error("%s for pid %d of user %u: %s", what, (int)peer->pid, (unsigned)peer->uid,
@@ -99,7 +89,7 @@ static const char *other_limit(const struct requests *r, const struct job *job,
     struct grant_answer has;
     if (job->manager != GRANT_SITE)
         return NULL;
-    answer_init(&has, GRANT_OK, NULL);
+    grant_answer_init(&has, GRANT_OK, NULL);
     jobs_describe(r->jobs, job, &has);
     if (is_other(asked->memory, has.memory, (uint64_t)sysconf(_SC_PAGESIZE)))
         return "memory";
@@ -183,7 +173,7 @@ static void give_place(struct requests *r, struct job *job, const struct client 
         trace("asked job=%s pid=%d times=%llu", job->name, (int)peer->pid,
               (unsigned long long)job->asked);
     sentinel_put(r->sentinels, job);
-    answer_init(a, GRANT_OK, NULL);
+    grant_answer_init(a, GRANT_OK, NULL);
     jobs_describe(r->jobs, job, a);
     a->controllers = r->ground->part[0].driver->version == 2 ? r->ground->part[0].controllers : 0;
     if (jobs_user_place(r->jobs, job, a->v2, sizeof(a->v2)) < 0)
@@ -201,7 +191,7 @@ static void place_in(struct requests *r, const struct client *peer, struct job *
 {
     struct error e;
     if (is_in_step(part)) {
-        answer_init(a, GRANT_INSIDE, "this process is in the cgroup of a step already");
+        grant_answer_init(a, GRANT_INSIDE, "this process is in the cgroup of a step already");
         return;
     }
     if (strcmp(part, "u/home") != 0 && jobs_enter(r->jobs, job, peer->fd, PART_HOME, &e) < 0)
@@ -285,7 +275,7 @@ static int hold_devices(struct requests *r, struct client *peer, const struct gr
     if (!job_of_peer(r, peer, "devices", &job, part, sizeof(part), a))
         return 0;
     if (job)
-        answer_init(a, GRANT_OK, NULL);
+        grant_answer_init(a, GRANT_OK, NULL);
     if (job && jobs_hold_gpus(job, q->cgroup, q->ids, &e) < 0)
         fail(r, a, peer, "devices", &e);
     return 1;
@@ -303,7 +293,7 @@ static int suspended(struct requests *r, struct client *peer, const struct grant
         return 0;
     if (!job)
         return 1;
-    answer_init(a, GRANT_OK, NULL);
+    grant_answer_init(a, GRANT_OK, NULL);
     if (jobs_lend(job, q->cgroup, q->cpus, q->ids, &e) < 0) {
         fail(r, a, peer, "suspension", &e);
         return 1;
@@ -364,7 +354,7 @@ static struct grant_answer *token(struct requests *r, struct client *peer, struc
         return signed_ones;
     }
     if (job)
-        answer_init(a, GRANT_REFUSED, e.text);
+        grant_answer_init(a, GRANT_REFUSED, e.text);
     return a;
 }
 
@@ -511,7 +501,7 @@ static int bind_job(struct requests *r, struct client *peer, const struct grant_
     struct job *job = NULL;
     struct limit own;
     int rc = 0;
-    answer_init(a, GRANT_OK, NULL);
+    grant_answer_init(a, GRANT_OK, NULL);
     if (peer->uid != 0) {
         error_set(&e, EPERM, "only root gives a job its limits");
         refuse(r, a, peer, "bind", &e);
@@ -551,10 +541,10 @@ static size_t status(struct requests *r, const struct client *peer, struct grant
         stuck += job->state == GRANT_STUCK;
         if (!is_all && job->uid != peer->uid)
             continue;
-        answer_init(&a[n], GRANT_MORE, NULL);
+        grant_answer_init(&a[n], GRANT_MORE, NULL);
         jobs_describe(r->jobs, job, &a[n++]);
     }
-    answer_init(&a[n], GRANT_OK, NULL);
+    grant_answer_init(&a[n], GRANT_OK, NULL);
     a[n].jobs = (uint32_t)jobs_count(r->jobs);
     a[n].stuck = stuck;
     if (jobs_count_cores(r->jobs, &a[n].cores_total, &a[n].cores_free) < 0)

@@ -28,8 +28,6 @@ struct client { /* a connected process, and the findings for its one request */
     struct findings found;
 };
 
-/* An answer of this result; text may be NULL. */
-void answer_init(struct grant_answer *a, enum grant_result result, const char *text);
 /* Serve a request: returns a malloc'ed array of *ret_n answers. NULL: it cannot be answered yet;
  * call again when something about jobs is settled. request has the right size; the peer chose all
  * of its contents. */

@@ -80,7 +80,7 @@ static void turn_away(int fd, const char *why)
 {
     struct grant_answer a;
     struct grant_request q;
-    answer_init(&a, GRANT_BUSY, why);
+    grant_answer_init(&a, GRANT_BUSY, why);
     unlinger_begin();
     (void)recv(fd, &q, sizeof(q), MSG_DONTWAIT); /* unread, it would take the answer with it */
     unlinger_end();
@@ -133,7 +133,7 @@ static struct grant_answer *answers_to(struct connection *c)
     if (!fault)
         return requests_answer(c->server->requests, &c->client, &q, &c->n);
     struct grant_answer *a = must(calloc(1, sizeof(*a)));
-    answer_init(a, GRANT_BAD, fault);
+    grant_answer_init(a, GRANT_BAD, fault);
     return a;
 }
 

@@ -13,6 +13,3 @@ const char **variables_of_ranks(char *const env[]);
 /* Compares the variables that ranks have got with the library's (both NULL-terminated). -1 with
  * err: they differ. */
 int variables_compare(char *const given[], const char *const real[], struct error *err);
-/* mppmi --variables: starts the library and writes the texts that starter/pmi/pmix-variables.c
- * fills in. Returns the exit code. */
-int variables_print(void);

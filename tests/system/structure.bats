@@ -421,18 +421,27 @@ common/x.c: tested: no caller
 common/y.c: y: own file only" ]
 }
 
-# objects_of PROGRAM MODULE: the object files of its present sources, whatever older ones are left
-objects_of() {
-    grep -oE "$2/[a-z0-9/-]+\.c" "$MPRUN_SOURCE/$2/Makemodule.am" | sort -u |
-        sed -E "s,^(.*)/([^/]*)\.c$,$MPRUN_BUILD/\1/$1-\2.o,"
+# circles_of FOLDER: circles of the object files of its present sources, whatever older ones are left
+circles_of() {
+    grep -oE "$1/[a-z0-9/-]+\.c" "$MPRUN_SOURCE/$1/Makemodule.am" | sort -u | while read -r source; do
+        find "$MPRUN_BUILD/${source%/*}" -maxdepth 1 -regex \
+            ".*/\(\(mp[a-z]+\|lib[a-z]+_a\)-\)?$(basename "$source" .c)\.o" -print -quit
+    done >objects
+    [ -s objects ] || return 1
+    xargs "$MPRUN_SOURCE/tests/lib/file-circles" -v <objects
 }
 
-@test "no file of mpstarter uses, directly or through others, a file that uses it" {
-    objects_of mpstarter starter >objects
-    [ "$(wc -l <objects)" -gt 25 ]
-    run xargs "$MPRUN_SOURCE/tests/lib/file-circles" -v <objects
-    [ "$status" -eq 0 ]
-    [ -z "$output" ]
+# Each exception is one object in several files.
+@test "no file uses, directly or through others, a file that uses it, but for parts of one object" {
+    for folder in $PROGRAMS $LIBRARIES model common; do
+        circles_of "$folder" || return 1
+    done >circles
+    cat circles
+    grep '^[^ ]' circles |
+        grep -vE -e '^(cmdline/[^ ]+ ?)+$' -e '^(start/[^ ]+ ?)+$' -e '^(link/link[^ ]* ?)+$' \
+            -e '^((pmi[12]|simple-pmi)/[^ ]+ ?)+$' -e '^(front/job[^ ]+ ?)+$' -e '^(watch/[^ ]+ ?)+$' \
+            -e '^pbs/pbs pbs/tm-start$' -e '^starter-side/gridengine starter-side/starter-side$' >wrong || true
+    [ ! -s wrong ]
 }
 
 @test "the check of circles sees one" {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* step-signals.h - whether signals end mprun at once, or wait for its loop */
+/* signal-mask.h - whether signals end mprun at once, or wait for its loop */
 #pragma once
 
 /* INT, TERM, HUP and QUIT end mprun at once, as any program: around work that may take long, or
