@@ -60,8 +60,6 @@ static struct json *make_host(const struct step_record *record, const struct hos
     json_put_int(j, "ranks", rank_set_count(h->ranks));
     explain_start(p, h, starters, how, sizeof(how));
     put_known(j, "started", how);
-    if (!rank_set_count(h->ranks))
-        return j;
     const struct host_facts *f = &record->facts[h->launch_index];
     if (f->version)
         put_found(j, f, &record->hosts[h->launch_index]);
@@ -136,8 +134,8 @@ static struct json *make_plan(const struct host_table *hosts, const struct step_
     json_put_string(j, "placement", p->placement.reason);
     put_known(j, "rank_cores_source", p->step.bind.cores > 1 ? p->rank_cores_source : NULL);
     report_put_limits(j, &p->cmd->step_limits, NULL);
-    for (size_t i = 0; i < p->nhosts; i++)
-        json_put(host_list, NULL, make_host(record, &hosts->all[i], starters));
+    for (size_t i = 0; i < p->nused; i++)
+        json_put(host_list, NULL, make_host(record, hosts->used[i], starters));
     json_put(j, "hosts", host_list);
     for (size_t i = 0; i < p->step.napps; i++)
         json_put(programs, NULL, make_program(&p->step.apps[i]));

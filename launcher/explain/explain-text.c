@@ -24,7 +24,7 @@ void explain_start(const struct step_plan *p, const struct host *h, const struct
 {
     struct start_request request = starters_request(p);
     buf[0] = 0;
-    if (!rank_set_count(h->ranks) || !p->adapter->describe)
+    if (!p->adapter->describe)
         return;
     if (starters_were_forked(starters, h))
         snprintf(buf, n, "by the job's agent there, which another mprun has started");
@@ -128,8 +128,6 @@ static void print_host(const struct step_record *record, const struct host *h,
     explain_start(p, h, starters, how, sizeof(how));
     if (how[0])
         printf("            started %s\n", how);
-    if (!rank_set_count(h->ranks))
-        return;
     const struct host_facts *f = &record->facts[h->launch_index];
     if (p->cmd->explain)
         print_found(f, &record->hosts[h->launch_index]);
@@ -272,8 +270,8 @@ void explain_print(const struct host_table *hosts, const struct step_record *rec
         print_transport(p);
         printf("starter     %s\n", p->starter_path ? p->starter_path : "not found");
     }
-    for (size_t i = 0; i < p->nhosts; i++)
-        print_host(record, &hosts->all[i], starters);
+    for (size_t i = 0; i < p->nused; i++)
+        print_host(record, hosts->used[i], starters);
     print_programs(p);
     print_limits("limits      ", &p->cmd->step_limits, LIMIT_OF_STEP);
     if (!p->cmd->explain)

@@ -20,7 +20,7 @@ void explain_print(const struct host_table *hosts, const struct step_record *rec
 int explain_print_json(const struct host_table *hosts, const struct step_record *record,
                        const struct starters *starters, const char *would_fail, struct error *err);
 
-/* How the host's starter gets there, in words; "" for a host without ranks. */
+/* How the host's starter gets there, in words; "" where the adapter has none. */
 void explain_start(const struct step_plan *p, const struct host *h, const struct starters *starters,
                    char *buf, size_t n);
 /* The program's file on this machine, which may be another one elsewhere. NULL with err: there is

@@ -187,6 +187,15 @@ END
     run -0 --separate-stderr mprun --rm local:2 -n 4 --dry-run touch started
     [ ! -e started ]
     [[ $output == *"ranks 0 to 1"*"ranks 2 to 3"* ]]
+    # of the job's hosts, those of the step
+    for words in --dry-run --explain; do
+        for n in 1 2; do
+            run -0 --separate-stderr mprun --rm local:3 -n 1 --universe $n $words true
+            [ "$(grep -c ^host <<<"$output")" = $n ]
+            run -0 --separate-stderr mprun --rm local:3 -n 1 --universe $n $words --json true
+            [ "$(grep -c slots_source <<<"$output")" = $n ]
+        done
+    done
 }
 
 @test "--explain runs no instruction of the program, and says of each rank its cores, and its limits with what holds them" {
@@ -234,7 +243,7 @@ would_fail() {
 
 @test "--json prints what --dry-run and --explain have found for programs, as its schema has it" {
     needs_tool python3
-    for words in "--dry-run true" "--explain true" "--rm local:2 -n 3 --dry-run --limit rank:mem=1G true" "--host a:2,b --dry-run true" \
+    for words in "--dry-run true" "--explain true" "--rm local:2 -n 3 --dry-run --limit rank:mem=1G true" "--host a:2,b --dry-run true" "--rm local:3 -n 1 --universe 2 --explain true" \
         "-n 1 --explain --mem 2G --limit rank:files=9,cput=1h -x A=1 --unset-env HOME true x : -n 1 true"; do
         # shellcheck disable=SC2086
         mprun -q --json $words >plan
