@@ -250,11 +250,18 @@ static void put_to_file(struct output *o, uint32_t host, const struct bulk_heade
                         const void *data, size_t n)
 {
     struct error why;
-    if (o->is_full[h->stream - 1] || n == 0 ||
-        output_files_put(o->files, host, h, data, n, &why) == 0)
+    if (o->is_full[h->stream - 1] || output_files_put(o->files, host, h, data, n, &why) == 0)
         return;
     o->is_full[h->stream - 1] = true;
     o->events.closed(o->arg, h->stream, &why);
+}
+
+void output_rank_started(struct output *o, uint32_t host, struct rank_name name)
+{
+    struct bulk_header h = {.name = name};
+    for (h.stream = 1; h.stream <= STREAMS; h.stream++)
+        if (output_files_take(o->files, h.stream))
+            put_to_file(o, host, &h, NULL, 0);
 }
 
 void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
@@ -266,9 +273,9 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
     output_progress(o, NULL);
     if (o->lines)
         put_by_line(o, host, h, data, n);
-    if (output_files_take(o->files, h->stream) && o->is_formatted)
+    if (buffer_len(&o->to_file))
         put_to_file(o, host, h, buffer_ptr(&o->to_file), buffer_len(&o->to_file));
-    else if (output_files_take(o->files, h->stream))
+    else if (n && !o->is_formatted && output_files_take(o->files, h->stream))
         put_to_file(o, host, h, data, n);
     buffer_consume(&o->to_file, buffer_len(&o->to_file));
     if (goes_on(o, h->stream) && !o->is_formatted && !o->merge)

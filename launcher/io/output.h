@@ -52,6 +52,8 @@ struct output *output_create(struct loop *loop, const struct output_setup *setup
                              const struct output_events *events, void *arg, struct error *err);
 void output_destroy(struct output *o); /* what is queued is lost. NULL is fine */
 
+/* Makes the rank's files, also if it writes nothing to them. */
+void output_rank_started(struct output *o, uint32_t host, struct rank_name name);
 /* Take a frame of output of a rank on a host; n 0: the end of that stream. */
 void output_put(struct output *o, uint32_t host, const struct bulk_header *h, const void *data,
                 size_t n);

@@ -126,6 +126,7 @@ static void rank_has_started(struct run *r, const struct host *h, const Mprun__S
 {
     struct world *w = worlds_find(&r->worlds, name.world);
     print_binding(r, h, s);
+    output_rank_started(r->output, h->launch_index, name);
     if (!name.incarnation)
         worlds_rank_known(&r->worlds, name);
     else if (!name.world)

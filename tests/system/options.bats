@@ -440,6 +440,11 @@ mprun: '--exclusive': no effect in mprun" ]
     [ "$(sorted)" = "$(hostname)-00 err $(hostname)-00 out $(hostname)-01 err $(hostname)-01 out " ]
     run -125 --separate-stderr mprun -n 1 --outfile-pattern /dev/full echo x
     [ "$stderr" = "mprun: write the output of rank 0 to '/dev/full': No space left on device" ]
+    # a rank that writes nothing has its files, too, and what cannot be written is known at its start
+    run -0 --separate-stderr mprun -n 1 --outfile-pattern a/b/stdout.1 --errfile-pattern a/none true
+    [[ -e a/none && ! -s a/b/stdout.1 ]]
+    run -125 --separate-stderr mprun -n 1 --errfile-pattern errors/none sleep 100
+    [ "$stderr" = "mprun: write the output of rank 0 to 'errors/none': Not a directory" ]
 }
 
 @test "srun's -o, -e, -i and -l, and the variables of its tasks" {
