@@ -30,7 +30,8 @@ int error_errno(struct error *err, int code, const char *fmt, ...)
     if (err) {
         write_text(err, code, fmt, ap);
         size_t n = strlen(err->text);
-        snprintf(err->text + n, sizeof(err->text) - n, ": %s", strerror(code));
+        snprintf(err->text + n, sizeof(err->text) - n, ": %s%s", strerror(code),
+                 code == EMFILE ? " (ulimit -n)" : "");
     }
     va_end(ap);
     errno = code;

@@ -27,8 +27,11 @@ int path_make_private(const char *path, struct error *err)
     if (mkdir(path, 0700) < 0)
         return error_errno(err, errno, "make directory '%s'", path);
     AUTO_CLOSE int fd = open(path, OPEN_DIR);
-    if (fd < 0)
-        return error_errno(err, errno, "open the new directory '%s'", path);
+    if (fd < 0) {
+        int code = errno;
+        rmdir(path);
+        return error_errno(err, code, "open the new directory '%s'", path);
+    }
     /* somebody who can rename in the parent could have put another one there */
     struct stat st;
     if (fstat(fd, &st) < 0 || st.st_uid != geteuid())

@@ -522,8 +522,8 @@ int spawn_resolve(const char *name, char *const envp[], const char *directory, c
         int code = try_file(directory, at, n, name, ret);
         if (code == 0)
             return 0;
-        if (code == EACCES || code == EISDIR)
-            worst = EACCES;
+        if (code == EACCES)
+            worst = code;
         at += n;
         if (!*at)
             break;

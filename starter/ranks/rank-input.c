@@ -25,6 +25,8 @@ int rank_open_input(const struct rank *r, int *fd, struct error *err)
         return 0;
     AUTO_FREE char *path = rank_fill_in(step->stdin_file, r);
     int file = open_file(r->app->directory, path);
+    if (file < 0 && *path == '/')
+        return error_errno(err, errno, "read standard input from '%.400s'", path);
     if (file < 0)
         return error_errno(err, errno, "read standard input from '%.400s' in '%.400s'", path,
                            r->app->directory);

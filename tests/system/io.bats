@@ -235,6 +235,8 @@ input_arrives() { # SIZE
     [ "$(sort <<<"$output" | paste -sd' ')" = "one zero" ]
     run -125 --separate-stderr mprun -q -n 3 --oversubscribe --stdin file:in/of.%r cat
     [[ $stderr == "mprun: start rank 2 on $(hostname): read standard input from 'in/of.2' in '$PWD': No such file or directory"* ]]
+    run -125 --separate-stderr mprun -q -n 1 --stdin file:/no/such cat
+    [[ $stderr == "mprun: start rank 0 on $(hostname): read standard input from '/no/such': No such file or directory" ]]
     mkfifo fifo
     run -0 --separate-stderr mprun -q -n 1 --stdin file:fifo cat
     [ -z "$output" ]

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,18 @@ static void a_private_directory_is_new_and_closed_to_others(void **state)
     assert_int_equal(symlink("elsewhere", "link"), 0);
     assert_int_equal(path_make_private("link", &err), -1);
     assert_int_equal(err.code, EEXIST);
+}
+
+static void a_private_directory_that_cannot_be_opened_is_not_left(void **state)
+{
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(path_make_private("unopened", &err), -1);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_says("open the new directory 'unopened': Too many open files (ulimit -n)");
+    assert_false(is_there("unopened"));
 }
 
 static void missing_parents_are_made_and_an_own_directory_is_used_again(void **state)
@@ -365,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_private_directory_is_new_and_closed_to_others),
+        TEST(a_private_directory_that_cannot_be_opened_is_not_left),
         TEST(missing_parents_are_made_and_an_own_directory_is_used_again),
         TEST(a_directory_open_to_others_or_behind_a_link_is_refused),
         TEST(somebody_elses_directory_is_refused),

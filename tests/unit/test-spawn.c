@@ -462,7 +462,7 @@ static void programs_are_found_as_by_execvp(void **state)
     resolves("./plain", "/bin", NULL, EACCES);
     resolves("plain", "/bin:.", NULL, EACCES);
     resolves("./dir", "/bin", NULL, EISDIR);
-    resolves("dir", ".", NULL, EACCES);
+    resolves("dir", ".", NULL, ENOENT); /* execvp() would say EACCES */
     resolves("", "/bin", NULL, ENOENT);
     snprintf(sub, sizeof(sub), "rm -r '%s'", top);
     assert_int_equal(system(sub), 0);
