@@ -218,21 +218,19 @@ static void add_command(struct error *err, const struct app *app)
         add_near_command(err, app);
 }
 
-/* Commands that are no programs, of sh, bash and csh, and 'module'. */
-static bool is_of_shell(const char *name)
+bool is_shell_command(const char *name)
 {
     static const char *const commands[] = {
-        ".",        "alias",  "cd",    "eval",  "exec",    "exit",     "export",
-        "function", "if",     "for",   "limit", "module",  "set",      "setenv",
-        "source",   "ulimit", "umask", "unset", "unlimit", "unsetenv", "while",
-        NULL};
+        ".",     "alias", "cd",      "eval",     "exec",  "exit",   "export", "function",
+        "if",    "for",   "limit",   "module",   "set",   "setenv", "source", "ulimit",
+        "umask", "unset", "unlimit", "unsetenv", "while", NULL};
     return is_any_of(name, commands);
 }
 
 /* A name that was meant for a shell: 1; else 0. */
 static int add_shells(struct error *err, const char *name)
 {
-    if (is_of_shell(name))
+    if (is_shell_command(name))
         add(err, "; it is a command of the shell and no program: write it on a line of its own "
                  "before mprun, or for each rank: mprun sh -c '...'");
     else if (strpbrk(name, "|;&<>"))

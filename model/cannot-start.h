@@ -2,6 +2,8 @@
 /* cannot-start.h - what a user can do about a program that cannot be started on this host */
 #pragma once
 
+#include <stdbool.h>
+
 #include "common/spawn.h"
 #include "model/step.h"
 
@@ -10,3 +12,5 @@
  * execve() got it, from the app's directory; NULL: none was found. */
 void cannot_start_advise(struct spawn_failure *f, const struct app *app, const char *program,
                          struct error *err);
+/* Is that a command of sh, bash or csh that is no program, or 'module'? */
+bool is_shell_command(const char *name);

@@ -148,6 +148,9 @@ static int check_program(const char *word, struct error *err)
                          "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix "
                          "SCRIPT' takes them out of a script",
                          word);
+    if (strcmp(word, ":::") == 0)
+        return error_set(err, EINVAL,
+                         "':::' is for a queue; write 'mprun --queue ::: PROGRAM ::: ARGUMENT...'");
     if (word[strlen(word) - 1] == ':')
         return error_set(
             err, EINVAL,
@@ -279,7 +282,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
                 err, EINVAL,
                 "'%.60s': a ':' between programs is a word of its own; put a blank behind it",
                 argv[end]);
-    if (end == at && (c->program_file || c->queue.from) && c->napps == 1)
+    if (at == argc && (c->program_file || c->queue.from) && c->napps == 1)
         return argc;
     if (end == at)
         return no_program(c, end, argc, argv, err);

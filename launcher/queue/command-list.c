@@ -12,6 +12,7 @@
 #include "common/must.h"
 #include "common/text.h"
 #include "common/words.h"
+#include "model/cannot-start.h"
 
 enum { LISTS_MAX = 9, COMMANDS_MAX = 10 * 1000 * 1000 };
 
@@ -29,8 +30,9 @@ static void add_command(struct command_list *l, char **argv, char *text)
 /* As make decides it: quotes are understood here, too. */
 static bool needs_shell(const char *line)
 {
+    AUTO_FREE char *first = must(strndup(line, strcspn(line, " \t")));
     size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return strpbrk(line, "#;*?[]&|<>(){}$`^~!") || line[name] == '=';
+    return strpbrk(line, "#;*?[]&|<>(){}$`^~!") || line[name] == '=' || is_shell_command(first);
 }
 
 static int take_line(struct command_list *l, const char *line, struct error *err)
@@ -152,6 +154,8 @@ static int take_lines(FILE *f, char *const *program, size_t nprogram, struct com
     size_t size = 0;
     ssize_t n;
     for (size_t number = 1; (n = getline(&line, &size, f)) >= 0; number++) {
+        if (memchr(line, 0, (size_t)n))
+            return error_set(err, EINVAL, "line %zu has a NUL byte: that is no text", number);
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
             line[--n] = 0;
         const char *text = nprogram ? line : line + strspn(line, " \t");

@@ -21,6 +21,12 @@ queue() { run --separate-stderr mprun --rm "local:${HOSTS:-2}" "$@"; printf '%s\
     run --separate-stderr mprun --rm local:2 --queue - <q
     [ "$status" -eq 0 ]
     [ "$(sorted)" = "3 a  b one two " ]
+    printf '%s\n' 'exec echo shell' 'exit 5' >q
+    queue -q --queue q
+    [[ $status = 5 && $output = shell ]]
+    printf 'echo one\necho t\0o\n' >q
+    queue --queue q
+    [[ $status = 125 && $stderr == "mprun: --queue: file 'q': line 2 has a NUL byte: that is no text" ]]
 }
 
 @test "--queue with a program: lines and the words behind ':::' are its arguments" {
