@@ -151,7 +151,7 @@ check_limits() {
     local text
     text=$(why limits)
     if [ $CODE -eq 137 ] && [[ $text == *"exceeded its memory limit"* ]]; then
-        ok limits "${text%%;*}; exit code 137"
+        ok limits "${text%% (*}; exit code 137"
     elif [ $CODE -eq 125 ] && [[ $text == *"no cgroup of this host can hold it"* ]]; then
         skipped limits "no cgroup holds memory for ranks ('mprun --explain true' says why)"
     else

@@ -261,12 +261,16 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
+    const char *other = at < argc         ? argv[at]
+                        : c->queue.from   ? "--queue"
+                        : c->program_file ? "--app"
+                                          : NULL;
+    if ((c->self_test || c->env_diff) && other)
+        return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
+                         c->self_test ? "--self-test" : "--env-diff", other);
     if ((c->self_test || c->env_diff || c->settings.is_shown || c->settings.is_checked) &&
         at == argc)
         return argc;
-    if (c->self_test || c->env_diff)
-        return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
-                         c->self_test ? "--self-test" : "--env-diff", argv[at]);
     if (check_subcommand(c, argc, argv, at, err) < 0)
         return -1;
     if (c->has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)

@@ -40,6 +40,7 @@ struct command {
 
 struct queue {
     const struct queue_options *options;
+    bool is_run;     /* false with --explain: the joblog stays as it is */
     bool goes_on;    /* the other ranks of a command of which one fails (--enable-recovery) */
     uint32_t nranks; /* of each command; 0: not known before the plan is made */
     struct command_list list;
@@ -120,6 +121,7 @@ int queue_create(struct cmdline *c, struct queue **ret, struct error *err)
         return 0;
     struct queue *q = *ret = must(calloc(1, sizeof(*q)));
     q->options = o;
+    q->is_run = !c->explain;
     q->goes_on = c->recovery;
     if (command_list_read(o->from, c->apps[0].argv, c->apps[0].argc, &q->list, err) < 0)
         return -1;
@@ -166,7 +168,7 @@ int queue_begin(struct queue *q, const struct queue_step *step, struct error *er
         return 0;
     q->step = *step;
     q->nranks = step->worlds->nranks;
-    if (q->options->log && !(q->log = joblog_open(q->options->log, q->log_size, err)))
+    if (q->is_run && q->options->log && !(q->log = joblog_open(q->options->log, q->log_size, err)))
         return error_context(err, "--joblog");
     has_begun(q, next_due(q), 0);
     q->may_start = true;
@@ -332,8 +334,10 @@ void queue_world_ended(struct queue *q, const struct world *w)
 
 void queue_say_end(const struct queue *q)
 {
-    size_t left = q ? q->list.n - q->nsucceeded - q->nfailed : 0;
-    if (q && q->nfailed)
+    if (!q || !q->is_run)
+        return;
+    size_t left = q->list.n - q->nsucceeded - q->nfailed;
+    if (q->nfailed)
         log_error("%zu of %zu command%s failed", q->nfailed, q->list.n, plural(q->list.n));
     if (left)
         log_error("%zu of %zu command%s did not end%s", left, q->list.n, plural(q->list.n),

@@ -273,6 +273,10 @@ would_fail() {
     [[ $stderr == *no-such-host.invalid* ]]
     run -125 --separate-stderr mprun --env-diff a true
     [ "$stderr" = "mprun: --env-diff runs programs of its own; leave 'true' out" ]
+    for words in "--queue q" "--app q"; do
+        run -125 --separate-stderr mprun --env-diff a $words
+        [ "$stderr" = "mprun: --env-diff runs programs of its own; leave '${words% *}' out" ]
+    done
 }
 
 @test "--containment: tree makes no cgroup, and what a host cannot do is an error that names it" {

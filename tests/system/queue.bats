@@ -44,6 +44,17 @@ b-1 b 1
 b-2 b 2" ]
 }
 
+@test "--dry-run and --explain of a queue leave the joblog as it is" {
+    printf '%s\n' 'touch first' 'touch second' >q
+    echo joblog >log
+    for option in --dry-run --explain; do
+        queue $option --queue q --joblog log
+        [[ $status = 0 && -z $stderr && $output == *"arguments: first"* ]]
+        [ "$(cat log)" = joblog ]
+    done
+    [[ ! -e first && ! -e second ]]
+}
+
 @test "--queue: as many commands run as there are slots for, each with its own cores" {
     # two that wait for each other while the third must not run; neither ends before both have looked
     cat >pair <<'END'
