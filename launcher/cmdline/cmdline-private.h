@@ -77,6 +77,8 @@ int cmdline_apply_hydra_pattern(void *target, const char *option, const char *va
 option_fn cmdline_apply_output_filename, cmdline_apply_output_words, cmdline_apply_open_mode,
     cmdline_apply_line_pattern;
 int cmdline_check_output(const struct cmdline *c, struct error *err);
+/* Do the options of the whole line agree? 0, or -1 with err. */
+int cmdline_check_agreement(const struct cmdline *c, struct error *err);
 
 /* Options that only srun has so (srun-values.c). */
 option_fn cmdline_apply_nodes, cmdline_apply_megabytes, cmdline_apply_srun_mem_bind,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmdline.c - from words to a struct cmdline: the programs between ":", and what must agree */
+/* cmdline.c - from words to a struct cmdline: the programs between ":" */
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,10 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/idset.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/spawn.h"
 #include "common/text.h"
 #include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -592,7 +589,7 @@ int cmdline_settle_sets(struct cmdline *c, struct error *err)
     return settle_set_cores(c, &sets, (uint32_t)tasks, err);
 }
 
-/* ---- what must agree ------------------------------------------------------------------------- */
+/* ---- the whole line -------------------------------------------------------------------------- */
 
 static int sum_ranks(struct cmdline *c, struct error *err)
 {
@@ -610,125 +607,6 @@ static int sum_ranks(struct cmdline *c, struct error *err)
                          (unsigned long long)sum, CMDLINE_RANKS_MAX);
     c->nranks = (uint32_t)sum;
     return 0;
-}
-
-/* The limits of a program's ranks, or of those of all. */
-static int check_memory_of(const struct cmdline *c, const struct limits *ranks, struct error *err)
-{
-    const struct limit *rank = &ranks->memory, *host = &c->step.host_limits.memory;
-    char a[16], b[16];
-    const struct limits *const levels[] = {&c->step_limits, &c->step.host_limits, ranks};
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++)
-        if (levels[i]->memory.set && levels[i]->memory_swap.set &&
-            levels[i]->memory.value > levels[i]->memory_swap.value)
-            return error_set(err, EINVAL,
-                             "--limit: memsw, which is memory and swap together, is less than mem");
-    if (!rank->set || !host->set || rank->value <= host->value)
-        return 0;
-    return error_set(
-        err, EINVAL, "--mem-per-rank %s is more than --mem %s, which all ranks of a host share",
-        size_format(rank->value, a, sizeof(a)), size_format(host->value, b, sizeof(b)));
-}
-
-static int check_memory(const struct cmdline *c, struct error *err)
-{
-    int rc = check_memory_of(c, &c->step.rank_limits, err);
-    for (size_t i = 0; rc == 0 && i < c->napps; i++)
-        if (c->apps[i].limits && (rc = check_memory_of(c, c->apps[i].limits, err)) < 0)
-            error_context(err, "program %zu of the line", i + 1);
-    return rc;
-}
-
-static int check_debugging(const struct cmdline *c, struct error *err)
-{
-    AUTO(idset_free) struct idset ranks = {0};
-    if (c->debug.stop_on_exec && c->debug.stop_in_init)
-        return error_set(err, EINVAL,
-                         "--stop-on-exec and --stop-in-init: a rank stops once; keep one");
-    if (!c->debug.wrapped_ranks)
-        return 0;
-    if (!c->debug.wrap)
-        return error_set(err, EINVAL,
-                         "--ranks says which ranks --wrap is for, but there is no --wrap");
-    if (idset_parse(c->debug.wrapped_ranks, &ranks, err) < 0)
-        return -1;
-    int beyond = c->nranks ? idset_next(&ranks, c->nranks) : -1;
-    return beyond < 0 ? 0
-                      : error_set(err, EINVAL, "--ranks names rank %d, but the ranks are 0 to %u",
-                                  beyond, c->nranks - 1);
-}
-
-/* The host of each rank is named: what would choose hosts otherwise is a contradiction. */
-static int check_named_places(const struct placement_options *p, struct error *err)
-{
-    const char *other = p->per_host                     ? "the number of ranks on a host"
-                        : p->turn                       ? "'--map-by node' or '--distribution'"
-                        : p->rank_by != RANK_BY_DEFAULT ? "--rank-by"
-                        : p->nodes_max                  ? "--nodes"
-                                                        : NULL;
-    const char *cores = p->bind.cores                        ? "the number of cores of a rank"
-                        : p->bind.list_kind != CPU_LIST_NONE ? "the list of hardware threads"
-                        : p->bind.map != LEVEL_NONE          ? "'--map-by' of a part of a host"
-                        : p->bind.to != LEVEL_NONE           ? "'--bind-to', but for core or none"
-                        : p->bind.threads                    ? "'hwtcpus'"
-                        : p->in_sequence                     ? "'--map-by seq'"
-                                                             : NULL;
-    if (p->needs_rank_file && !p->rank_file)
-        return error_set(err, EINVAL,
-                         "'--map-by rankfile' needs a file; write '--rankfile FILE', or '--map-by "
-                         "rankfile:file=FILE'");
-    if (p->rank_file && (other || cores))
-        return error_set(err, EINVAL,
-                         "a rank file says the host and the cores of each rank; leave %s out",
-                         other ? other : cores);
-    if (p->in_sequence && other)
-        return error_set(err, EINVAL,
-                         "'--map-by seq' starts one rank for each host that is named, in their "
-                         "order; leave %s out",
-                         other);
-    return 0;
-}
-
-static int check_agreement(const struct cmdline *c, struct error *err)
-{
-    if (c->quiet && c->verbose)
-        return error_set(err, EINVAL, "--quiet and --verbose contradict each other; keep one");
-    if (c->dry_run && c->explain)
-        return error_set(err, EINVAL,
-                         "--dry-run starts nothing and --explain looks at every host; keep one");
-    if (c->json && !c->dry_run && !c->explain)
-        return error_set(err, EINVAL,
-                         "--json is for --dry-run and --explain; write '--report-json FILE' for "
-                         "what a step used, '--output json' for lines of output");
-    if (c->place.topology && !c->dry_run)
-        return error_set(err, EINVAL, "--topology is for --dry-run alone; add that");
-    if (c->place.short_per_host && c->nranks > 0 && c->napps == 1)
-        return error_set(err, EINVAL,
-                         "'-N %.20s' and '-n %u' are %.20s ranks on each host to mpirun, and %u "
-                         "ranks on %.20s hosts to srun; write '--npernode %.20s' or '--nodes "
-                         "%.20s', or '--as mpirun' or '--as srun' first on the line",
-                         c->place.short_per_host, c->nranks, c->place.short_per_host, c->nranks,
-                         c->place.short_per_host, c->place.short_per_host, c->place.short_per_host);
-    if (check_named_places(&c->place, err) < 0)
-        return -1;
-    if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)
-        return error_set(err, EINVAL, "--stdin names rank %u, but the ranks are 0 to %u",
-                         c->step.stdin_rank, c->nranks - 1);
-    if (c->input_of_tools && c->stdin_file)
-        return error_set(err, EINVAL,
-                         "--stdin tool: tools push the input, and '%.60s' would not be read; leave "
-                         "one of them out",
-                         c->stdin_file);
-    if (c->step.terminal && c->step.stdin_target != STDIN_RANK)
-        return error_set(err, EINVAL,
-                         "--pty gives a terminal to the one rank that reads the input, but --stdin "
-                         "names %s; name a rank, or leave --pty out",
-                         c->step.stdin_target == STDIN_ALL    ? "all"
-                         : c->step.stdin_target == STDIN_FILE ? "a file"
-                                                              : "none");
-    if (cmdline_check_output(c, err) < 0)
-        return -1;
-    return check_debugging(c, err) < 0 ? -1 : check_memory(c, err);
 }
 
 int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
@@ -782,7 +660,7 @@ static int check_line(struct cmdline *c, struct error *err)
     return settle_queue(c, err) < 0 || cmdline_settle_sets(c, err) < 0 ||
                    cmdline_take_flux_ranks(c, err) < 0 || cmdline_take_gpu_ranks(c, err) < 0 ||
                    sum_ranks(c, err) < 0 || share_settings(c, err) < 0 ||
-                   check_agreement(c, err) < 0
+                   cmdline_check_agreement(c, err) < 0
                ? -1
                : 0;
 }
@@ -810,87 +688,4 @@ int cmdline_parse(int argc, char *const argv[], struct cmdline *ret, struct erro
     end_watch(&c);
     *ret = c;
     return 0;
-}
-
-/* ---- environment ----------------------------------------------------------------------------- */
-
-/* Has the app an entry MARK NAME for this variable, of which `entry` is NAME or NAME=...? */
-static const char *marked(const struct cmdline_app *app, char mark, const char *entry)
-{
-    size_t len = strcspn(entry, "=");
-    for (size_t i = 0; i < app->nenv; i++)
-        if (app->env[i][0] == mark && strncmp(app->env[i] + 1, entry, len) == 0 &&
-            (app->env[i][1 + len] == '=' || !app->env[i][1 + len]))
-            return app->env[i] + 1;
-    return NULL;
-}
-
-/* Without the whole environment ranks still know their job. */
-static bool is_managers(const char *entry)
-{
-    static const char *const prefixes[] = {"SLURM_", "PBS_",         "LSB_", "SGE_",
-                                           "JOB_",   "PE_HOSTFILE=", NULL};
-    return begins_with_any(entry, prefixes);
-}
-
-static bool is_left_out(const struct cmdline_app *app, const char *entry)
-{
-    size_t len = strcspn(entry, "=");
-    if (marked(app, '-', entry))
-        return true;
-    if (!app->only || is_managers(entry) || cmdline_setting_for(app, entry))
-        return false;
-    for (size_t i = 0; i < app->nenv; i++)
-        if (strlen(app->env[i]) == len && strncmp(app->env[i], entry, len) == 0)
-            return false;
-    return true;
-}
-
-/* The entry with what the app puts before and behind its value. The caller frees it. */
-static char *extended(const struct cmdline_app *app, const char *entry)
-{
-    const char *before = marked(app, '<', entry), *behind = marked(app, '>', entry);
-    size_t len = strcspn(entry, "=");
-    const char *value = entry[len] ? entry + len + 1 : "";
-    return text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
-                       before && *value ? ":" : "", value, behind && *value ? ":" : "",
-                       behind ? behind + len + 1 : "");
-}
-
-/* The variable of a setting that is no part of base: NULL where it sets none. */
-static const char *new_variable(const char *setting)
-{
-    if (!strchr(setting, '='))
-        return NULL;
-    return setting[0] == '<' || setting[0] == '>' ? setting + 1 : setting;
-}
-
-char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
-{
-    size_t n = 0, used = 0;
-    while (base[n])
-        n++;
-    char **envp = must(calloc(n + app->nenv + 1, sizeof(*envp)));
-    for (size_t i = 0; i < n + app->nenv; i++) {
-        const char *entry = i < n ? base[i] : new_variable(app->env[i - n]);
-        if (!entry || (i < n ? is_left_out(app, entry) : spawn_env_value(envp, entry) != NULL))
-            continue;
-        bool edited = marked(app, '<', entry) || marked(app, '>', entry);
-        const char *setting = cmdline_setting_for(app, entry);
-        envp[used++] = i < n && edited ? extended(app, setting ? setting : entry)
-                                       : must(strdup(setting ? setting : entry));
-    }
-    return envp;
-}
-
-char **cmdline_app_given(const struct cmdline_app *app)
-{
-    size_t n = 0;
-    char **names = must(calloc(app->nenv + 1, sizeof(*names)));
-    for (size_t i = 0; i < app->nenv; i++) {
-        const char *set = new_variable(app->env[i]);
-        if (set)
-            names[n++] = must(strndup(set, strcspn(set, "=")));
-    }
-    return names;
 }

@@ -55,11 +55,6 @@ int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struc
 int step_plan_find_starter(struct step_plan *p, struct error *err);
 void step_plan_free(struct step_plan *p); /* what it holds, not itself */
 
-/* How ranks with these options are placed on hosts. -1 with err: no machine has such parts. */
-int step_plan_options(const struct step_plan *p, const struct placement_options *place,
-                      struct plan_options *ret, struct error *err);
-/* Returns the request by which a host deals ranks with these options to its cores. */
-struct binding_request step_plan_binding(const struct placement_options *place);
 /* The size of the universe that a world of so many ranks is told: the slots of the step's hosts, as
  * far as --universe counts them. 0: any number, where --oversubscribe allows more than these. */
 uint32_t step_plan_universe(const struct step_plan *p, uint32_t nranks);

@@ -12,6 +12,7 @@
 #include "common/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/hosts/host-links.h"
+#include "launcher/step/step-hosts.h"
 #include "launcher/worlds/offer.h"
 #include "launcher/worlds/worlds.h"
 #include "rm-adapters/hosts/hostlist.h"

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "launcher/step/step-hosts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cleanup.h"
+#include "common/cpus.h"
+#include "common/must.h"
+#include "common/number.h"
+#include "launcher/worlds/offer.h"
+#include "plan/topology.h"
+#include "rm-adapters/hosts/hostlist.h"
+#include "rm-adapters/hosts/requested-hosts.h"
+
+static void leave_out(struct allocation *a, const char *name)
+{
+    for (size_t i = 0; i < a->nhosts; i++) {
+        struct alloc_host *h = &a->hosts[i];
+        if (strcmp(h->name, name) != 0)
+            continue;
+        free(h->name);
+        free(h->core_list);
+        idset_free(&h->cores);
+        memmove(h, h + 1, (--a->nhosts - i) * sizeof(*h));
+        return;
+    }
+}
+
+static int leave_out_here(struct allocation *a, struct error *err)
+{
+    for (size_t i = a->nhosts; i > 0; i--)
+        if (a->hosts[i - 1].here)
+            leave_out(a, a->hosts[i - 1].name);
+    return a->nhosts ? 0 : error_set(err, EINVAL, "--nolocal: there is no host but this one");
+}
+
+/* --relative: the first hosts of the job are left out. */
+static int skip_hosts(struct step_plan *p, struct error *err)
+{
+    uint32_t n = p->cmd->place.first_host;
+    if (n && n >= p->alloc.nhosts)
+        return error_set(err, EINVAL,
+                         "--relative %u leaves no host: there %s %zu, of which the first is 0", n,
+                         p->alloc.nhosts == 1 ? "is" : "are", p->alloc.nhosts);
+    for (; n > 0; n--)
+        leave_out(&p->alloc, p->alloc.hosts[0].name);
+    return 0;
+}
+
+/* --exclude: it may name hosts that the job does not have. */
+static int exclude_hosts(struct step_plan *p, struct error *err)
+{
+    for (size_t i = 0; i < p->cmd->place.nexcluded; i++) {
+        AUTO(hostlist_free) struct hostlist named = {.stated = 0};
+        int rc = hostlist_parse(p->cmd->place.excluded[i], &named, err);
+        for (size_t k = 0; rc == 0 && k < named.allocation.nhosts; k++)
+            leave_out(&p->alloc, named.allocation.hosts[k].name);
+        if (rc < 0)
+            return error_context(err, "--exclude");
+    }
+    if (p->alloc.nhosts == 0)
+        return error_set(err, EINVAL, "--exclude leaves no host");
+    return p->cmd->place.no_local ? leave_out_here(&p->alloc, err) : 0;
+}
+
+/* --nodes: the first hosts of the job. */
+static int take_nodes(struct step_plan *p, struct error *err)
+{
+    const struct cmdline *c = p->cmd;
+    struct allocation *a = &p->alloc;
+    if (c->place.nodes_max == 0)
+        return 0;
+    if (a->nhosts < c->place.nodes_min)
+        return error_set(err, EINVAL, "--nodes: %u hosts are asked for, and there %s %zu; %s",
+                         c->place.nodes_min, a->nhosts == 1 ? "is" : "are", a->nhosts,
+                         p->adapter == &rm_adapter_local
+                             ? "'--rm local:N' lets this machine pose as N hosts"
+                             : "name more hosts, or submit the job with more");
+    while (a->nhosts > c->place.nodes_max)
+        leave_out(a, a->hosts[a->nhosts - 1].name);
+    if (c->nranks && c->nranks < a->nhosts && c->dialect != DIALECT_SRUN)
+        return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
+                         a->nhosts);
+    return 0;
+}
+
+/* Of the hosts, where --dry-run was told one; else of this machine, which hosts are taken to be
+ * like. */
+static struct topology *host_topology(const struct step_plan *p, struct error *err)
+{
+    return p->cmd->place.topology ? topology_load_from(p->cmd->place.topology, err)
+                                  : topology_load(NULL, err);
+}
+
+/* The parts of a level that a host has; 0 with err. */
+static uint32_t count_parts(const struct step_plan *p, enum level level, struct error *err)
+{
+    AUTO(plan_topology_free) struct plan_topology t = {0};
+    struct topology *topology = host_topology(p, err);
+    if (!topology)
+        return 0;
+    topology_cores(topology, &t);
+    topology_destroy(topology);
+    uint32_t n = plan_count_parts(&t, level);
+    if (n == 0)
+        error_set(err, EINVAL, "--map-by: this machine has no %s for every core",
+                  level_text(level));
+    return n;
+}
+
+/* Of the NUMA nodes of a host: those that the line has listed, if it has. */
+static uint32_t count_listed(const char *list, uint32_t all)
+{
+    AUTO(idset_free) struct idset nodes = {0};
+    uint32_t n = *list == 'N' && idset_parse(list + 1, &nodes, NULL) == 0
+                     ? (uint32_t)idset_count(&nodes)
+                     : all;
+    return n < all ? n : all;
+}
+
+/* Are the cores of a rank counted by hardware threads? Then each of these is a slot. */
+static bool counts_threads(const struct placement_options *place)
+{
+    return place->bind.threads || (place->bind.by_threads && !place->one_thread);
+}
+
+/* --topology: the hosts that this machine poses as have the cores of that one. */
+static int pose_as(struct step_plan *p, struct error *err)
+{
+    bool threads = counts_threads(&p->cmd->place);
+    uint32_t slots = count_parts(p, threads ? LEVEL_HWTHREAD : LEVEL_CORE, err);
+    for (size_t i = 0; i < p->alloc.nhosts; i++) {
+        struct alloc_host *h = &p->alloc.hosts[i];
+        h->cores_known = 0;
+        if (strncmp(h->slots.source, "cores of", 8) != 0)
+            continue;
+        h->slots.value = slots;
+        snprintf(h->slots.source, sizeof(h->slots.source), "%s of --topology",
+                 threads ? "hardware threads" : "cores");
+    }
+    return slots ? 0 : -1;
+}
+
+/* The slots of this machine, of which each is a core without that. */
+static int take_threads_as_slots(struct step_plan *p, struct error *err)
+{
+    AUTO(idset_free) struct idset allowed = {0};
+    if (cpus_allowed(&allowed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < p->alloc.nhosts; i++) {
+        struct alloc_host *h = &p->alloc.hosts[i];
+        if (strncmp(h->slots.source, "cores of", 8) != 0)
+            continue;
+        h->slots.value = (uint32_t)idset_count(h->cores_known ? &h->cores : &allowed);
+        snprintf(h->slots.source, sizeof(h->slots.source), "hardware threads of this machine");
+    }
+    return 0;
+}
+
+/* A manager's slots are tasks. Where the line says the cores of a rank, they are the CPUs of these
+ * tasks; in a dialect that counts CPUs they are all that the job has on a host. */
+static void take_cpus_as_slots(struct step_plan *p)
+{
+    for (size_t i = 0; i < p->alloc.nhosts; i++) {
+        struct alloc_host *h = &p->alloc.hosts[i];
+        uint64_t cpus = p->cmd->dialect == DIALECT_SRUN ? h->granted
+                        : p->cmd->place.bind.cores ? (uint64_t)h->slots.value * p->alloc.slot_cores
+                                                   : 0;
+        if (cpus <= h->slots.value || cpus > HOSTLIST_SLOTS_MAX)
+            continue;
+        h->slots.value = (uint32_t)cpus;
+        snprintf(h->slots.source, sizeof(h->slots.source), "CPUs of the job");
+    }
+}
+
+/* What a slot is. */
+static int choose_slots(struct step_plan *p, struct error *err)
+{
+    take_cpus_as_slots(p);
+    if (p->adapter != &rm_adapter_local)
+        return 0;
+    return p->cmd->place.topology           ? pose_as(p, err)
+           : counts_threads(&p->cmd->place) ? take_threads_as_slots(p, err)
+                                            : 0;
+}
+
+/* Where parts of hosts count other hosts are taken to have as many as this one; one that has less
+ * refuses its ranks. */
+int step_plan_options(const struct step_plan *p, const struct placement_options *place,
+                      struct plan_options *ret, struct error *err)
+{
+    enum level map = place->bind.map;
+    bool counts =
+        map != LEVEL_NONE && (place->bind.ppr || place->span || place->rank_by == RANK_BY_SPAN);
+    uint32_t parts = counts ? count_parts(p, map, err) : 1;
+    if (parts && map == LEVEL_NUMA && place->bind.list_kind == CPU_LIST_ONLY)
+        parts = count_listed(place->bind.list, parts);
+    if (parts == 0)
+        return -1;
+    *ret = (struct plan_options){
+        .per_host = place->per_host,
+        .even = place->nodes_max > 0 || place->even ||
+                (p->cmd->dialect == DIALECT_SRUN && !place->packs && !place->turn),
+        .cores = place->bind.set_ranks ? place->bind.set_cores : place->bind.cores,
+        .set_ranks = place->bind.set_ranks,
+        .set_turn = place->bind.set_turn,
+        .threads = counts_threads(place),
+        .turn = place->span ? parts : place->turn,
+        .oversubscribe = place->oversubscribe,
+    };
+    uint64_t in_parts =
+        (uint64_t)place->bind.ppr * parts * (place->bind.set_ranks ? place->bind.set_ranks : 1);
+    if (in_parts && (!ret->per_host || in_parts < ret->per_host))
+        ret->per_host = in_parts < CMDLINE_RANKS_MAX ? (uint32_t)in_parts : CMDLINE_RANKS_MAX;
+    switch (place->rank_by) {
+    case RANK_BY_DEFAULT:
+        ret->numbers = ret->turn;
+        break;
+    case RANK_BY_NODE:
+        ret->numbers = 1;
+        break;
+    case RANK_BY_SPAN:
+        ret->numbers = parts;
+        break;
+    case RANK_BY_SLOT:
+    case RANK_BY_FILL:
+        ret->numbers = 0;
+    }
+    return 0;
+}
+
+struct binding_request step_plan_binding(const struct placement_options *place)
+{
+    struct binding_request b = place->bind;
+    b.in_turn |=
+        place->span || (place->rank_by != RANK_BY_DEFAULT && place->rank_by != RANK_BY_FILL);
+    if (b.threads && b.policy == BIND_TO && b.to == LEVEL_NONE) {
+        b.threads = false; /* bound to whole cores */
+        b.by_threads = true;
+    } else if (b.threads && place->by_core) { /* not one thread of a core after the other */
+        b.map = LEVEL_CORE;
+        b.in_turn |= place->rank_by == RANK_BY_DEFAULT;
+    }
+    return b;
+}
+
+static int place_by_rank_file(const struct step_plan *p, uint32_t **sequence, size_t *n,
+                              struct error *err)
+{
+    *n = p->rank_file.n;
+    if (p->cmd->nranks > p->rank_file.n)
+        return error_set(err, EINVAL,
+                         "place %u ranks: rank file '%.200s' has lines for ranks 0 to %u; add "
+                         "lines, or ask for fewer ranks",
+                         p->cmd->nranks, p->cmd->place.rank_file, p->rank_file.n - 1);
+    return rank_file_place(&p->rank_file, &p->alloc, sequence, err);
+}
+
+/* Hydra goes round the hosts that the user names as often as there are ranks. */
+static void allow_rounds(struct step_plan *p)
+{
+    if (p->cmd->dialect == DIALECT_MPIEXEC && p->adapter == &rm_adapter_ssh)
+        p->alloc.may_oversubscribe = 1;
+}
+
+/* Hydra fills the hosts' slots (-ppn: as many) and begins anew with the first one: *ret is then the
+ * host of each rank. */
+static void place_in_rounds(const struct step_plan *p, struct plan_options *o, uint32_t **ret,
+                            size_t *ret_n)
+{
+    const struct allocation *a = &p->alloc;
+    uint64_t slots = 0;
+    for (size_t i = 0; i < a->nhosts; i++)
+        slots += a->hosts[i].max_slots ? UINT32_MAX
+                 : o->per_host         ? o->per_host
+                                       : a->hosts[i].slots.value;
+    if (p->cmd->dialect != DIALECT_MPIEXEC || p->adapter != &rm_adapter_ssh || *ret || o->turn ||
+        !slots || o->nranks <= slots)
+        return;
+    *ret = must(calloc(o->nranks, sizeof(**ret)));
+    for (uint32_t host = 0; *ret_n < o->nranks; host = (host + 1) % (uint32_t)a->nhosts)
+        for (uint32_t k = o->per_host ? o->per_host : a->hosts[host].slots.value;
+             k > 0 && *ret_n < o->nranks; k--)
+            (*ret)[(*ret_n)++] = host;
+    o->per_host = 0;
+}
+
+/* All ranks at once. */
+static int place_step(struct step_plan *p, struct error *err)
+{
+    const struct placement_options *place = &p->cmd->place;
+    struct plan_options o;
+    AUTO_FREE uint32_t *sequence = NULL;
+    size_t n = 0;
+    if (step_plan_options(p, place, &o, err) < 0)
+        return -1;
+    if (place->in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)
+        return error_context(err, place->is_arbitrary
+                                      ? "--distribution=arbitrary, without a file of hosts"
+                                      : "--map-by seq");
+    if (place->rank_file && place_by_rank_file(p, &sequence, &n, err) < 0)
+        return -1;
+    o.nranks = p->cmd->nranks;
+    place_in_rounds(p, &o, &sequence, &n);
+    o.host_of = sequence;
+    o.nhost_of = (uint32_t)n;
+    return plan(&p->alloc, &o, &p->placement, err);
+}
+
+/* The hosts that a program names; none: it may use all. Their names become those of the
+ * allocation. */
+static int read_own_hosts(const struct step_plan *p, const struct cmdline_app *app,
+                          struct hostlist *ret, struct error *err)
+{
+    AUTO(hostlist_free) struct hostlist l = {.stated = 0};
+    AUTO_FREE uint32_t *index = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < app->nlists; i++)
+        rc = hostlist_parse(p->cmd->hosts.lists[app->first_list + i], &l, err);
+    if (rc == 0 && l.allocation.nhosts)
+        rc = named_indices(&l, &p->alloc, &index, err);
+    for (size_t i = 0; rc == 0 && i < l.allocation.nhosts; i++) {
+        size_t m = 0;
+        while (l.mentions[m] != i)
+            m++;
+        rc = hostlist_add_slots(ret, p->alloc.hosts[index[m]].name,
+                                l.stated ? l.allocation.hosts[i].slots.value : 0, "--host", err);
+    }
+    return rc < 0 ? error_context(err, "--host") : 0;
+}
+
+/* The ranks of one program, on slots that those before it have left. */
+static int place_program(struct step_plan *p, size_t number, uint32_t first, uint64_t *taken,
+                         struct error *err)
+{
+    const struct cmdline_app *app = &p->cmd->apps[number];
+    const struct placement_options *place = app->place ? app->place : &p->cmd->place;
+    AUTO(hostlist_free) struct hostlist named = {.stated = 0};
+    struct plan_options o;
+    struct offer offer;
+    int rc = step_plan_options(p, place, &o, err);
+    if (rc == 0 && p->cmd->own_hosts)
+        rc = read_own_hosts(p, app, &named, err);
+    offer_create(&offer, p->nhosts);
+    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
+        offer_add(&offer, &p->alloc.hosts[i], (uint32_t)i, taken[i],
+                  named.allocation.nhosts ? &named : NULL);
+    o.nranks = app->nranks;
+    o.oversubscribe = o.oversubscribe < 0 ? p->alloc.may_oversubscribe : o.oversubscribe;
+    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
+        taken[i] -= binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
+    if (rc == 0)
+        rc = offer_place(&offer, &o, first, p->placement.hosts, err);
+    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
+        taken[i] += binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
+    offer_free(&offer);
+    return rc < 0 ? error_context(err, "program %zu ('%.60s')", number + 1, app->argv[0]) : 0;
+}
+
+static int place_programs(struct step_plan *p, struct error *err)
+{
+    struct plan *all = &p->placement;
+    uint32_t first = 0, used = 0;
+    AUTO_FREE uint64_t *taken = must(calloc(p->nhosts + 1, sizeof(*taken)));
+    all->nhosts = p->nhosts;
+    all->hosts = must(calloc(p->nhosts + 1, sizeof(*all->hosts)));
+    for (size_t i = 0; i < p->cmd->napps; i++) {
+        if (place_program(p, i, first, taken, err) < 0)
+            return -1;
+        first += p->cmd->apps[i].nranks;
+    }
+    rank_map_create(&all->map, 0, first);
+    for (uint32_t i = 0; i < p->nhosts; i++) {
+        const struct alloc_host *h = &p->alloc.hosts[i];
+        if (h->max_slots && rank_set_count(&all->hosts[i]) > h->max_slots)
+            return error_set(err, EINVAL,
+                             "place %u ranks of all programs on '%s': it takes no more than %u "
+                             "(max_slots); ask for fewer ranks",
+                             rank_set_count(&all->hosts[i]), h->name, h->max_slots);
+        used += rank_set_count(&all->hosts[i]) > 0;
+        all->oversubscribed |= taken[i] > p->alloc.hosts[i].slots.value;
+        if (rank_map_put(&all->map, &all->hosts[i], i, err) < 0)
+            return -1;
+    }
+    snprintf(all->reason, sizeof(all->reason),
+             "%u rank%s of %zu programs on %u host%s, each program by itself%s", first,
+             plural(first), p->cmd->napps, used, plural(used),
+             all->oversubscribed ? ", more ranks than slots" : "");
+    return 0;
+}
+
+static int make_plan(struct step_plan *p, struct error *err)
+{
+    bool has_own = p->cmd->own_hosts;
+    for (size_t i = 0; i < p->cmd->napps; i++)
+        has_own |= p->cmd->apps[i].place != NULL;
+    p->nhosts = p->alloc.nhosts;
+    allow_rounds(p);
+    return has_own ? place_programs(p, err) : place_step(p, err);
+}
+
+int step_hosts_choose(struct step_plan *p, struct error *err)
+{
+    return choose_slots(p, err) < 0 || skip_hosts(p, err) < 0 || exclude_hosts(p, err) < 0 ||
+                   take_nodes(p, err) < 0 || make_plan(p, err) < 0
+               ? -1
+               : 0;
+}
