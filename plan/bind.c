@@ -623,6 +623,19 @@ static int decide(struct plan_binding *b, const struct plan_topology *t,
     return choose(b, t, how, busy, err);
 }
 
+/* Ranks that have no cores of their own have all that the user has listed. */
+static void bind_to_listed(struct plan_binding *b, const struct plan_topology *t,
+                           const struct binding_request *how)
+{
+    char cores[32];
+    for (uint32_t i = 0; i < b->nranks; i++)
+        for (size_t c = 0; c < t->ncores; c++)
+            idset_unite(&b->ranks[i], &t->cores[c].threads);
+    b->bound = 1;
+    snprintf(b->reason, sizeof(b->reason), "bound to all of --cpu-set: %" PRIu32 " rank%s, %s",
+             b->nranks, plural(b->nranks), counted(cores, t->ncores, unit_text(how)));
+}
+
 int plan_binding(const struct plan_topology *t, const struct binding_request *how, uint32_t nranks,
                  const struct idset *busy, struct plan_binding *ret, struct error *err)
 {
@@ -632,6 +645,8 @@ int plan_binding(const struct plan_topology *t, const struct binding_request *ho
     int rc = cut_topology(t, how, &cut, err);
     if (rc == 0)
         rc = decide(&b, &cut, how, busy, err);
+    if (rc == 0 && !b.bound && nranks > 0 && how->list_kind == CPU_LIST_ONLY)
+        bind_to_listed(&b, &cut, how);
     if (rc < 0)
         plan_binding_free(&b);
     else

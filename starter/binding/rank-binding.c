@@ -33,7 +33,7 @@ static bool any_request(const struct step *s, bool (*is)(const struct binding_re
 
 static bool binds(const struct binding_request *how)
 {
-    return how->policy != BIND_NONE;
+    return how->policy != BIND_NONE || how->list_kind == CPU_LIST_ONLY;
 }
 
 /* Removes threads that the kernel does not let this process use: the grant may have more, when

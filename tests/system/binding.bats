@@ -303,3 +303,13 @@ END
         over A
         [ -e $ledger ]'
 }
+
+@test "--cpu-set: no rank leaves its cores, also where ranks have none of their own" {
+    local core words
+    core=$(allowed) && core=${core%%[,-]*}
+    for words in "--bind-to none" "--bind-to core:overload-allowed" ""; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun -q -n 3 --oversubscribe --overlap --cpu-set "$core" $words sh -c "$show"
+        [ "$(sort <<<"$output" | paste -sd' ')" = "0 $core 1 $core 2 $core" ]
+    done
+}

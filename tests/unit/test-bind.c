@@ -118,6 +118,35 @@ static const struct {
 static void build(struct plan_topology *t, const char *text);
 static void format_binding(const struct plan_binding *b, char *buf, size_t n);
 
+static void no_rank_leaves_the_list_of_cpu_set(void **state)
+{
+    static const struct {
+        enum bind_policy policy;
+        uint32_t nranks;
+        const char *ranks, *says;
+    } rows[] = {
+        {BIND_DEFAULT, 2, "1;2", "bound to cores: 2 ranks, 2 cores"},
+        {BIND_DEFAULT, 3, "1-2;1-2;1-2", "bound to all of --cpu-set: 3 ranks, 2 cores"},
+        {BIND_NONE, 1, "1-2", "bound to all of --cpu-set: 1 rank, 2 cores"},
+        {BIND_NONE, 0, "", "not bound: no ranks"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_topology t = {0};
+        struct plan_binding b = {0};
+        struct binding_request how = {
+            .policy = rows[i].policy, .list_kind = CPU_LIST_ONLY, .list = "1-2"};
+        struct error err = {0};
+        char ranks[256] = "";
+        build(&t, "0;1;2;3/2");
+        assert_int_equal(plan_binding(&t, &how, rows[i].nranks, NULL, &b, &err), 0);
+        format_binding(&b, ranks, sizeof(ranks));
+        assert_string_equal(ranks, rows[i].ranks);
+        assert_int_equal(strncmp(b.reason, rows[i].says, strlen(rows[i].says)), 0);
+        plan_binding_free(&b);
+        plan_topology_free(&t);
+    }
+}
+
 static void ranks_of_a_set_share_its_cores(void **state)
 {
     for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
@@ -392,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_request_is_met_or_refused),
+        cmocka_unit_test(no_rank_leaves_the_list_of_cpu_set),
         cmocka_unit_test(ranks_of_a_set_share_its_cores),
         cmocka_unit_test(a_step_in_a_rank_is_told_whose_its_cores_are),
         cmocka_unit_test(the_table_of_bindings_holds),
