@@ -116,9 +116,9 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
         snprintf(bound, sizeof(bound), " with at most %" PRIu32 " rank%s on a host", o->per_host,
                  plural(o->per_host));
     if (nranks == 0)
-        return error_set(err, EINVAL, "place ranks%s: %zu host%s and %s on any (%s)",
-                         each_text(each, o), a->nhosts, plural(a->nhosts),
-                         cores_each(o) > 1 ? "too few slots" : "no slot", slot_source(a));
+        return error_set(err, EINVAL, "place ranks%s: no host has %s (%s)%s", each_text(each, o),
+                         cores_each(o) > 1 ? "so many slots" : "a slot", slot_source(a),
+                         cores_each(o) > 1 ? "; ask for fewer for each rank" : "");
     if (nranks > IDSET_MAX)
         return error_set(err, EINVAL, "place %" PRIu64 " ranks: at most %d are possible", nranks,
                          IDSET_MAX);

@@ -140,7 +140,7 @@ static void kill_step(struct step_limits *l, const char *text)
 {
     if (!verdict_is_ending(l->verdict))
         step_limits_say_killed(l->hosts->plan);
-    verdict_fail(l->verdict, EXIT_CODE_SIGNAL + 9, "%s; its ranks are ended", text);
+    verdict_fail(l->verdict, EXIT_CODE_SIGNAL + 9, "%s; all ranks are ended", text);
 }
 
 /* has_told: by --on-limit warn, which tells once. */

@@ -17,7 +17,7 @@ said() { grep -Eq -- "$1" <<<"$stderr" || { echo "$stderr"; return 1; }; }
 @test "memory of a step: the sentence has the amount, the limit, and the rank that grew last; all ranks are ended" {
     growing --limit mem=30M --report-json report.json
     [ "$status" -eq 137 ]
-    said 'the step exceeded its limit of memory: [0-9.]+ MiB of 30 MiB \(--limit mem\): rank [0-2] on [^ ]+-[0-2] grew last, by [0-9.]+ MiB; its ranks are ended'
+    said 'the step exceeded its limit of memory: [0-9.]+ MiB of 30 MiB \(--limit mem\): rank [0-2] on [^ ]+-[0-2] grew last, by [0-9.]+ MiB; all ranks are ended'
     python3 - <<'PY'
 import json
 r = json.load(open("report.json"))
@@ -80,7 +80,7 @@ big() { echo 'python3 -c "import time; a = b\"x\" * (40 << 20); time.sleep(${HEL
 @test "memory of a rank and of a host is sampled where no cgroup holds it: the one that has too much is named" {
     sampled -n 2 --limit rank:mem=30M --report containment sh -c "if [ \$MPRUN_RANK = 1 ]; then exec $(big); fi; sleep 30"
     [ "$status" -eq 137 ]
-    said 'rank 1 on [^ ]+ exceeded its limit of memory: [0-9.]+ MiB of 30 MiB \(--limit rank:mem\); its ranks are ended'
+    said 'rank 1 on [^ ]+ exceeded its limit of memory: [0-9.]+ MiB of 30 MiB \(--limit rank:mem\); all ranks are ended'
     said ': memory of a rank limited to 30 MiB, held by samples$'
     sampled -n 2 --mem 60M sh -c "exec $(big)"
     [ "$status" -eq 137 ]
@@ -167,7 +167,7 @@ PY
     said '^  Resources_used: walltime [0-9.]+ s, cput [0-9.]+ (s|ms)(, mem [0-9.]+ [KM]iB)?$'
     run -137 --separate-stderr mprun -n 1 --limit rank:cput=2s \
         sh -c 'for i in 1 2 3; do sh -c "ulimit -t 1; while :; do :; done" & done; wait; exec sleep 60'
-    said 'rank 0 on [^ ]+ exceeded its limit of CPU time: [0-9.]+ s of 2.00 s \(--limit rank:cput\); its ranks are ended'
+    said 'rank 0 on [^ ]+ exceeded its limit of CPU time: [0-9.]+ s of 2.00 s \(--limit rank:cput\); all ranks are ended'
 }
 
 @test "limits of each process are hard, and the report says what holds which" {

@@ -58,7 +58,7 @@ static const struct plan_case cases[] = {
     {"3,1,1", OPT(9, 0, 1), "5,2,2", "", 1},
     {"2,0", OPT(6, 0, 1), "6,0", "", 1},
     {"0,0", OPT(3, 0, 1), "2,1", "", 1},
-    {"0,0", OPT(0, 0, 1), NULL, "no slot on any", 0},
+    {"0,0", OPT(0, 0, 1), NULL, "no host has a slot", 0},
     {"0", OPT(1, 0, 0), NULL, "has 0 slots", 0},
     /* a bound per host */
     {"4,4", OPT(0, 2, 0), "2,2", "4 ranks on 2 hosts by slot, at most 2 on a host: 4 slots each",
@@ -85,7 +85,8 @@ static const struct plan_case cases[] = {
      0},
     {"4,4", CORES(5, 0, 1, 2), "3,2", "more ranks than slots", 1},
     {"4,4", CORES(0, 2, 0, 3), NULL, "room for 2; ask for at most 2 ranks", 0},
-    {"2,2", CORES(0, 0, 0, 3), NULL, "place ranks of 3 cores: 2 hosts and too few slots on any", 0},
+    {"2,2", CORES(0, 0, 0, 3), NULL,
+     "place ranks of 3 cores: no host has so many slots (test); ask for fewer for each rank", 0},
     {"2", CORES(1, 0, 1, 4000000000u), "1", "more ranks than slots", 1},
     /* bounds */
     {"1", OPT(4000000000u, 0, 1), NULL, "at most 1048576 are possible", 0},
