@@ -137,7 +137,7 @@ static const char *advice_on_others(const struct option_def *defs)
 {
     while (defs->names)
         defs++;
-    return defs->help ? defs->help : "see --help";
+    return defs->help ? defs->help : "no option is like it";
 }
 
 /* "-lx" or "-lN2", of a switch and another option. */

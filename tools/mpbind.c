@@ -127,7 +127,6 @@ static const struct tool tool = {
     .options = option_table,
     .take_word = take_word,
     .check = check,
-    .hint = " (mpbind --help shows how)",
     .usage =
         "Usage: mpbind [OPTION...] JOB[.TASK] CORES MEM VMEM\n"
         "       mpbind --unlimit|--wait TIME|--forget JOB[.TASK]\n"

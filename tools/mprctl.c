@@ -60,7 +60,6 @@ static const struct tool tool = {
     .options = option_table,
     .take_word = take_word,
     .check = check,
-    .hint = " (mprctl --help shows how)",
     .usage =
         "Usage: mprctl status [STEP]\n"
         "       mprctl suspend|resume [STEP]\n"

@@ -158,7 +158,6 @@ const struct tool mprsrc_tool = {
     .options = option_table,
     .take_word = take_word,
     .check = check,
-    .hint = "",
     .usage = "Usage: mprsrc [OPTION...] [TASK]\n"
              "Print what a Grid Engine job may use on each of its hosts: cores, memory, GPUs.\n"
              "\n"

@@ -50,7 +50,7 @@ int tool_main(const struct tool *t, int argc, char **argv, void *request,
     log_open(t->name, LOG_NOTE);
     log_set_escape(text_escape);
     if (tool_parse(t, argc, argv, request, &e) < 0) {
-        log_error("%s%s", e.text, t->hint);
+        log_error("%s (%s --help shows how)", e.text, t->name);
         return TOOL_USAGE;
     }
     if (r->help || r->version)

@@ -20,7 +20,6 @@ struct tool {
     const struct option_def *options;
     const char *usage;      /* --help: the text before the options, */
     const char *exit_codes; /* and the one behind them */
-    const char *hint;       /* put behind a sentence about wrong usage; "" */
     /* Takes the nth word (from 0) that is no option. -1 with err. */
     int (*take_word)(void *request, size_t n, char *word, struct error *err);
     /* Called behind the last of `words` words, but not for --help and --version. -1 with err. */
