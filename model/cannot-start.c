@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/fdio.h"
 #include "common/near-words.h"
+#include "common/text.h"
 #include "common/words.h"
 
 static void add(struct error *err, const char *text)
@@ -279,7 +280,22 @@ void cannot_start_advise(struct spawn_failure *f, const struct app *app, const c
         add_wrong_format(err, program, app->directory);
     else if (f->step == SPAWN_FORK && f->code == EAGAIN)
         add(err, "; the user's limit of processes (ulimit -u) or the cgroup's is reached");
+    else if (f->step == SPAWN_DIRECTORY && f->code == EACCES)
+        add(err, "; the user may not enter it: name another directory with --wdir");
+    else if (f->step == SPAWN_DIRECTORY && f->code == ENOTDIR)
+        add(err, "; name a directory with --wdir");
     else if (f->step == SPAWN_DIRECTORY)
         add(err, "; every host needs it: start mprun in a directory that all of them have, or name "
                  "one with --wdir");
+}
+
+int cannot_start_try_directory(const struct app *app, struct spawn_failure *f, struct error *err)
+{
+    AUTO_FREE char *itself = text_format("%s/.", app->directory); /* of a file: ENOTDIR */
+    if (access(itself, X_OK) == 0)
+        return 0;
+    *f = (struct spawn_failure){.step = SPAWN_DIRECTORY, .code = errno};
+    error_errno(err, f->code, "change to directory '%s'", app->directory);
+    cannot_start_advise(f, app, NULL, err);
+    return -1;
 }

@@ -12,5 +12,7 @@
  * execve() got it, from the app's directory; NULL: none was found. */
 void cannot_start_advise(struct spawn_failure *f, const struct app *app, const char *program,
                          struct error *err);
+/* Can ranks be in the app's directory? Returns 0, or -1 with *f, and a sentence in err. */
+int cannot_start_try_directory(const struct app *app, struct spawn_failure *f, struct error *err);
 /* Is that a command of sh, bash or csh that is no program, or 'module'? */
 bool is_shell_command(const char *name);

@@ -93,14 +93,11 @@ static int try_to_execute(const struct app *a, const char *path, struct error *e
 
 static int try_program(const struct step_plan *p, const struct app *a, struct error *err)
 {
-    struct spawn_failure f = {.step = SPAWN_DIRECTORY};
+    struct spawn_failure f;
     AUTO_FREE char *path = NULL, *wrapper = NULL;
     char **wrap = p->step.wrapper.argv;
-    if (access(a->directory, X_OK) < 0) {
-        error_errno(err, errno, "change to directory '%s'", a->directory);
-        cannot_start_advise(&f, a, NULL, err);
+    if (cannot_start_try_directory(a, &f, err) < 0)
         return -1;
-    }
     if (spawn_resolve(a->argv[0], a->envp, a->directory, &path, err) < 0) {
         f = (struct spawn_failure){.step = SPAWN_EXEC, .code = err->code};
         cannot_start_advise(&f, a, NULL, err);

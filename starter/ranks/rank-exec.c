@@ -140,13 +140,8 @@ static int oom_score(void)
 static void fail_without_program(const struct rank *r, struct rank_program *p,
                                  struct spawn_failure *f, struct error *err)
 {
-    const char *directory = r->app->directory;
-    if (access(directory, X_OK) < 0) {
-        *f = (struct spawn_failure){.step = SPAWN_DIRECTORY, .code = errno};
-        error_errno(err, errno, "change to directory '%s'", directory);
-        cannot_start_advise(f, r->app, NULL, err);
+    if (cannot_start_try_directory(r->app, f, err) < 0)
         return;
-    }
     *f = (struct spawn_failure){.step = SPAWN_EXEC, .code = p->not_found.code};
     if (!p->is_advised)
         cannot_start_advise(f, r->app, NULL, &p->not_found);

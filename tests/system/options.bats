@@ -228,7 +228,8 @@ would_fail() {
 
 @test "--dry-run and --explain have exit code 125 where a start would fail, and say the same as it" {
     would_fail 127 "execute './missing'" ./missing
-    would_fail 125 "change to directory '/no/such'" --wdir /no/such true
+    would_fail 125 "change to directory '/no/such': No such file or directory; every host needs it" --wdir /no/such true
+    would_fail 125 "change to directory '/dev/null': Not a directory; name a directory with --wdir" --wdir /dev/null true
     echo text >file && chmod +x file
     would_fail 126 "a script needs a first line" ./file
     chmod -x file
