@@ -3,7 +3,8 @@
  *
  * A Unix socket or loopback where all hosts are this machine. Else one socket for all addresses of
  * this machine, of which starters are told those of interfaces that are up; with --interface a
- * socket for each address that it names, and nothing else is open. */
+ * socket for each address that it names, and nothing else is open. Other mpruns of the job come by
+ * TCP to a socket of their own, whatever the step's hosts are. */
 #include "launcher/start/accept-hosts.h"
 
 #include <errno.h>
@@ -65,6 +66,15 @@ static struct link *returns(void *arg, uint32_t host_id)
 static const struct listen_events peer_events = {
     .arrived = arrived, .returns = returns, .refused = refused};
 
+static int mprun_arrived(void *arg, struct link *l, uint32_t host_id, struct error *why)
+{
+    const struct listeners *listeners = arg;
+    listeners->take_mprun(listeners->arg, l);
+    return 0;
+}
+
+static const struct listen_events mprun_events = {.arrived = mprun_arrived, .refused = refused};
+
 /* ---- sockets --------------------------------------------------------------------------------- */
 
 static void tell(struct listeners *l, const char *address)
@@ -79,14 +89,14 @@ static int add_listener(struct listeners *l, int fd, enum link_security security
 {
     if (fd < 0)
         return -1;
-    struct listener *one =
-        listener_create(l->loop, fd, l->hosts->plan->key, security, &peer_events, l, err);
+    struct listener *one = listener_create(l->loop, fd, l->key, security, l->events, l, err);
     if (!one)
         return -1;
-    listener_expect(one, l->hosts->plan->nused);
-    if (l->hosts->plan->transport == TRANSPORT_TCP && l->hosts->plan->cmd->links.grace > 0)
-        listener_resumable(
-            one, &(struct link_options){.resume_seconds = l->hosts->plan->cmd->links.grace});
+    if (l->hosts)
+        listener_expect(one, l->plan->nused);
+    if (l->hosts && l->plan->transport == TRANSPORT_TCP && l->plan->cmd->links.grace > 0)
+        listener_resumable(one,
+                           &(struct link_options){.resume_seconds = l->plan->cmd->links.grace});
     l->all[l->n++] = one;
     return 0;
 }
@@ -107,8 +117,8 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
 {
     char address[ADDRESS_TEXT];
     unsigned port;
-    if (add_listener(l, address_listen(on, &l->hosts->plan->cmd->links.ports, &port, err),
-                     l->hosts->plan->cmd->links.security, err) < 0)
+    if (add_listener(l, address_listen(on, &l->plan->cmd->links.ports, &port, err),
+                     l->hosts ? l->plan->cmd->links.security : LINK_ENCRYPT, err) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         address_of_ip(ips[i].address, port, address);
@@ -120,7 +130,7 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
 static int open_chosen(struct listeners *l, struct error *err)
 {
     struct interface ips[ADDRESSES_MAX];
-    int n = interfaces_choose(l->hosts->plan->cmd->links.interface, ips, LISTENERS_MAX, err);
+    int n = interfaces_choose(l->plan->cmd->links.interface, ips, LISTENERS_MAX, err);
     if (n < 0)
         return error_context(err, "--interface");
     for (int i = 0; i < n; i++)
@@ -129,32 +139,57 @@ static int open_chosen(struct listeners *l, struct error *err)
     return 0;
 }
 
+static int open_network(struct listeners *l, struct error *err)
+{
+    struct interface ips[ADDRESSES_MAX];
+    if (l->plan->cmd->links.interface)
+        return open_chosen(l, err);
+    int n = interfaces_choose(NULL, ips, ADDRESSES_MAX, err);
+    return n < 0 ? -1 : open_tcp(l, NULL, ips, (size_t)n, err);
+}
+
 static int open_all(struct listeners *l, const char *directory, struct error *err)
 {
     static const struct interface loopback = {.name = "lo", .address = "127.0.0.1", .loopback = 1};
-    struct interface ips[ADDRESSES_MAX];
-    if (l->hosts->plan->transport == TRANSPORT_STDIO)
+    if (!l->hosts)
+        return open_network(l, err);
+    if (l->plan->transport == TRANSPORT_STDIO)
         return 0;
-    if (l->hosts->plan->transport == TRANSPORT_UNIX)
+    if (l->plan->transport == TRANSPORT_UNIX)
         return open_unix(l, directory, err);
-    if (l->hosts->plan->cmd->links.interface)
-        return open_chosen(l, err);
-    if (l->hosts->plan->same_machine)
+    if (l->plan->same_machine && !l->plan->cmd->links.interface)
         return open_tcp(l, loopback.address, &loopback, 1, err);
-    int n = interfaces_choose(NULL, ips, ADDRESSES_MAX, err);
-    return n < 0 ? -1 : open_tcp(l, NULL, ips, (size_t)n, err);
+    return open_network(l, err);
+}
+
+static int open_or_close(struct listeners *l, const char *directory, struct error *err)
+{
+    if (open_all(l, directory, err) == 0)
+        return 0;
+    listeners_close(l);
+    return -1;
 }
 
 int listeners_open(struct listeners *l, struct loop *loop, struct host_table *hosts,
                    const struct link_events *links, const char *directory, struct error *err)
 {
     l->loop = loop;
+    l->plan = hosts->plan;
+    l->key = l->plan->key;
+    l->events = &peer_events;
     l->hosts = hosts;
     l->links = links;
-    if (open_all(l, directory, err) == 0)
-        return 0;
-    listeners_close(l);
-    return -1;
+    return open_or_close(l, directory, err);
+}
+
+int listeners_open_to_mpruns(struct listeners *l, struct loop *loop, const struct step_plan *plan,
+                             const uint8_t key[LINK_KEY], struct error *err)
+{
+    l->loop = loop;
+    l->plan = plan;
+    l->key = key;
+    l->events = &mprun_events;
+    return open_or_close(l, NULL, err);
 }
 
 void listeners_close(struct listeners *l)

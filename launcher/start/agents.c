@@ -58,6 +58,13 @@ static bool has_agents(const struct step_plan *plan)
                                                    : plan->cmd->start.keep != KEEP_NO;
 }
 
+int agents_find_holder(const struct step_plan *plan, struct error *err)
+{
+    char job[HOLDER_JOB_MAX];
+    name_job(plan, job);
+    return holder_connect(job, err);
+}
+
 /* Returns a connection. */
 static int start_holder(struct agents *a, const char *name, int listen_fd, struct error *err)
 {
@@ -457,10 +464,8 @@ bool agents_take_link(struct starter *st, struct link *l)
 
 bool agents_make_room(struct starter *st)
 {
-    char job[HOLDER_JOB_MAX];
     struct error e;
-    name_job(st->all->plan, job);
-    AUTO_CLOSE int fd = holder_connect(job, &e);
+    AUTO_CLOSE int fd = agents_find_holder(st->all->plan, &e);
     return fd >= 0 && tell_by(fd, st, HOLDER_LEAVE, NULL, 0, NULL);
 }
 

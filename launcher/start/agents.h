@@ -14,6 +14,7 @@
 struct link;
 struct starter;
 struct starters;
+struct step_plan;
 
 struct agents { /* agents.c alone changes it */
     struct starters *starters;
@@ -42,6 +43,9 @@ void agents_init(struct agents *a, struct starters *s);
 void agents_begin(struct agents *a);
 /* Connects to the holder; starts_it: starts it if there is none. A descriptor, or -1 with err. */
 int agents_reach_holder(struct agents *a, bool starts_it, struct error *err);
+/* Connects to the holder of the job's agents, on this host or through the agent here. A descriptor;
+ * -1 with err: there is none. */
+int agents_find_holder(const struct step_plan *plan, struct error *err);
 /* Lets no host wait for an agent any more. */
 void agents_cancel(struct agents *a);
 /* The manager has suspended the job, and stopped the holder and the start clients that it has. */

@@ -2,7 +2,7 @@
 /* job-names.c - see job-names.h
  *
  * Two steps that connect to each other at the same time have two links, and ask twice: each has one
- * number for both. */
+ * number for both. By the holder, the one that comes later connects. */
 #include "launcher/worlds/job-names.h"
 
 #include <stdio.h>
@@ -10,28 +10,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "launcher/socket-directory.h"
+#include "launcher/start/agents.h"
 #include "launcher/step/step-plan.h"
 #include "launcher/tunables.h"
 #include "launcher/worlds/job-worlds.h"
 #include "launcher/worlds/name-service.h"
 #include "wire/link/link.h"
 #include "wire/messages/names.h"
+#include "wire/start-channel/holder-socket.h"
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
 
 struct job_peer { /* another step of the job */
     struct job_peer *next;
     struct job_names *all;
-    char step[64];
-    uint32_t number;   /* of the step */
-    struct dial *dial; /* NULL: it is connected */
-    struct link *link; /* NULL: it is not yet */
-    bool is_ours;      /* the link is; else the control socket's */
-    uint64_t *owed;    /* numbers of the lookups that it has not answered */
+    char step[64];         /* "": it has not said yet */
+    uint32_t number;       /* of the step; 0: as well */
+    struct dial *dial;     /* NULL: it is connected */
+    struct link *link;     /* NULL: it is not yet */
+    bool is_ours;          /* the link is; else the control socket's */
+    bool is_by_holder;     /* it was met by the holder, */
+    uint8_t key[LINK_KEY]; /* and wants a proof of this */
+    uint64_t *owed;        /* numbers of the lookups that it has not answered */
     size_t nowed, cap;
 };
 
@@ -43,7 +49,31 @@ static void peer_free(struct job_peer *p)
     if (p->is_ours)
         link_destroy(p->link);
     free(p->owed);
+    explicit_bzero(p->key, sizeof(p->key));
     free(p);
+}
+
+/* Are all other steps known, and is each of them linked, or lost? */
+static bool has_all(const struct job_names *j)
+{
+    const struct job_peer *p = j->peers;
+    while (p && p->link && link_is_open(p->link))
+        p = p->next;
+    return !p && !j->holder_owes;
+}
+
+static void look_around(struct job_names *j)
+{
+    if (!loop_timer_is_active(&j->joining) || !has_all(j))
+        return;
+    loop_timer_stop(&j->joining);
+    name_service_steps_known(j->names);
+}
+
+static void waited_enough(void *arg)
+{
+    const struct job_names *j = arg;
+    name_service_steps_known(j->names);
 }
 
 static void peer_lose(struct job_peer *p, const char *why)
@@ -52,14 +82,16 @@ static void peer_lose(struct job_peer *p, const char *why)
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
+    struct job_names *j = p->all;
     log_debug("step %s answers no lookups: %s", p->step, why);
-    if (p->link && job_worlds_step_gone(p->all->worlds, p->number))
+    if (p->link && p->number && job_worlds_step_gone(p->all->worlds, p->number))
         log_warn("step %s of the job, with whose ranks those of this step are connected, is gone: "
                  "MPI may wait for their messages for ever",
                  p->step);
     for (size_t i = 0; i < p->nowed; i++)
         name_service_step_reply(p->all->names, p->owed[i], NULL, true);
     peer_free(p);
+    look_around(j);
 }
 
 static struct job_peer *peer_of_step(const struct job_names *j, const char *step)
@@ -70,13 +102,17 @@ static struct job_peer *peer_of_step(const struct job_names *j, const char *step
     return p;
 }
 
-static struct job_peer *peer_add(struct job_names *j, const char *step)
+static void peer_name(struct job_peer *p, const char *step)
 {
-    const struct job_peer *other_link = peer_of_step(j, step);
+    const struct job_peer *other_link = peer_of_step(p->all, step);
+    p->number = other_link ? other_link->number : ++p->all->last_number;
+    snprintf(p->step, sizeof(p->step), "%s", step);
+}
+
+static struct job_peer *peer_add(struct job_names *j)
+{
     struct job_peer *p = must(calloc(1, sizeof(*p)));
     p->all = j;
-    p->number = other_link ? other_link->number : ++j->last_number;
-    snprintf(p->step, sizeof(p->step), "%s", step);
     p->next = j->peers;
     j->peers = p;
     return p;
@@ -152,16 +188,27 @@ static void peer_closed(void *arg, struct link *l, const struct error *why)
     peer_lose(arg, why->text);
 }
 
+static int peer_opened(void *arg, struct link *l, uint32_t host_id, struct error *why)
+{
+    const struct job_peer *p = arg;
+    look_around(p->all);
+    return 0;
+}
+
+static const struct link_events peer_events = {
+    .opened = peer_opened, .frame = peer_frame, .closed = peer_closed};
+
 static void connected(void *arg, int fd, const struct error *why)
 {
-    static const struct link_events events = {.frame = peer_frame, .closed = peer_closed};
-    static const struct link_options trusted = {.role = LINK_TRUSTED};
     struct job_peer *p = arg;
+    const struct link_options o = {.role = p->is_by_holder ? LINK_CONNECTOR : LINK_TRUSTED,
+                                   .key = p->key,
+                                   .security = p->is_by_holder ? LINK_ENCRYPT : LINK_PLAIN};
     struct error e = {.text = "it is another user's"};
     if (fd < 0)
         e = *why;
-    else if (address_is_peer_of(fd, geteuid()))
-        p->link = link_create(p->all->loop, fd, fd, &trusted, "another mprun", &events, p, &e);
+    else if (p->is_by_holder || address_is_peer_of(fd, geteuid()))
+        p->link = link_create(p->all->loop, fd, fd, &o, "another mprun", &peer_events, p, &e);
     else
         close(fd);
     if (!p->link) {
@@ -172,6 +219,15 @@ static void connected(void *arg, int fd, const struct error *why)
     dial_destroy(take_ptr(p->dial));
     send_word(p, NAME_JOIN, 0);
     name_service_tell_waiting(p->all->names, pass_waiting, p);
+    look_around(p->all);
+}
+
+static struct job_peer *peer_connect(struct job_names *j, const char *step, const char *addresses)
+{
+    struct job_peer *p = peer_add(j);
+    peer_name(p, step);
+    p->dial = dial_create(j->loop, addresses, NULL, NEIGHBOUR_SECONDS, connected, p);
+    return p;
 }
 
 static void found_step(void *arg, const char *path)
@@ -183,25 +239,131 @@ static void found_step(void *arg, const char *path)
         snprintf(control, sizeof(control), "%s/control", path) >= (int)sizeof(control) ||
         access(control, F_OK) < 0 || address_of_path("unix", control, address) < 0)
         return;
-    struct job_peer *p = peer_add(j, step);
-    p->dial = dial_create(j->loop, address, NULL, NEIGHBOUR_SECONDS, connected, p);
+    peer_connect(j, step, address);
+}
+
+/* ---- steps that the holder knows ------------------------------------------------------------- */
+
+static void leave_holder(struct job_names *j)
+{
+    loop_io_destroy(take_ptr(j->holder_io));
+    cleanup_close(&j->holder_fd);
+    j->holder_owes = false;
+}
+
+/* An mprun that has proved our key. */
+static void take_mprun(void *arg, struct link *l)
+{
+    struct job_peer *p = peer_add(arg);
+    p->link = l;
+    p->is_ours = true;
+    link_set_events(l, &peer_events, p);
+    name_service_tell_waiting(p->all->names, pass_waiting, p);
+}
+
+/* data: the step and the addresses of its mprun, each with its end, and the key. */
+static void met_step(struct job_names *j, const struct holder_message *m)
+{
+    const char *step = (const char *)m->data;
+    size_t nstep = strnlen(step, m->size) + 1;
+    size_t n = nstep < m->size ? nstep + strnlen(step + nstep, m->size - nstep) + 1 : nstep;
+    if (!step[0] || n + LINK_KEY != m->size || peer_of_step(j, step))
+        return;
+    struct job_peer *p = peer_connect(j, step, step + nstep);
+    p->is_by_holder = true;
+    memcpy(p->key, m->data + n, LINK_KEY);
+}
+
+static bool ask_holder(struct job_names *j, struct holder_message *m)
+{
+    m->what = HOLDER_MEET;
+    j->holder_owes = holder_send(j->holder_fd, m, NULL) == 0;
+    explicit_bzero(m->data, sizeof(m->data));
+    return j->holder_owes;
+}
+
+static void holder_says(void *arg, int fd, unsigned events)
+{
+    struct job_names *j = arg;
+    struct holder_message m;
+    int fds[HOLDER_FDS], rc = holder_receive(fd, &m, fds);
+    for (int i = 0; i < HOLDER_FDS; i++)
+        cleanup_close(&fds[i]);
+    if (rc < 0)
+        return;
+    j->holder_owes = false;
+    if (rc > 0 && m.what == HOLDER_MET && m.size > 0) {
+        met_step(j, &m);
+        explicit_bzero(m.data, m.size);
+        m.size = 1; /* no host */
+        rc = ask_holder(j, &m);
+    }
+    if (rc == 0)
+        leave_holder(j);
+    look_around(j);
+}
+
+/* The user has said so. */
+static bool may_not_listen(const struct step_plan *plan)
+{
+    enum transport chosen = plan->cmd->links.transport;
+    return chosen == TRANSPORT_STDIO || chosen == TRANSPORT_UNIX;
+}
+
+static bool listens(struct job_names *j)
+{
+    struct error e;
+    if (j->listeners.n)
+        return true;
+    randombytes_buf(j->key, sizeof(j->key));
+    if (listeners_open_to_mpruns(&j->listeners, j->loop, j->plan, j->key, &e) == 0)
+        return true;
+    log_debug("mpruns on other hosts do not reach this one: %s", e.text);
+    return false;
+}
+
+/* False: the job has no holder, or mpruns on other hosts cannot reach this one. */
+static bool meet(struct job_names *j)
+{
+    const struct step_plan *plan = j->plan;
+    struct holder_message m = {.size = 1}; /* no host */
+    struct error e;
+    if (may_not_listen(plan) || (j->holder_fd = agents_find_holder(plan, &e)) < 0)
+        return false;
+    if (!listens(j)) {
+        leave_holder(j);
+        return false;
+    }
+    int n = snprintf((char *)m.data + 1, sizeof(m.data) - 1, "%s%c%s", plan->step.id, 0,
+                     j->listeners.addresses);
+    memcpy(m.data + n + 2, j->key, LINK_KEY);
+    m.size = (uint32_t)n + 2 + LINK_KEY;
+    j->holder_io = loop_io_create(j->loop, j->holder_fd, LOOP_READ, holder_says, j);
+    bool is_asked = ask_holder(j, &m);
+    if (!is_asked)
+        leave_holder(j);
+    return is_asked;
 }
 
 /* ---- what the name service asks for ---------------------------------------------------------- */
 
-static void join(void *arg)
+static bool join(void *arg)
 {
     struct job_names *j = arg;
-    if (!j->has_joined)
+    bool is_first = !j->has_joined;
+    if (is_first)
         socket_directory_others(j->directory, found_step, j);
     j->has_joined = true;
+    bool meets = j->holder_fd < 0 && meet(j);
+    if ((is_first || meets) && !has_all(j))
+        loop_timer_start(&j->joining, NEIGHBOUR_SECONDS, 0);
+    return !loop_timer_is_active(&j->joining);
 }
 
 static size_t ask(void *arg, uint64_t number, const Mprun__NameRequest *m)
 {
     struct job_names *j = arg;
     size_t n = 0;
-    join(j);
     for (struct job_peer *p = j->peers; p; p = p->next) {
         owe(p, number);
         n++;
@@ -242,7 +404,7 @@ static void send_to_step(void *arg, uint32_t step, enum frame_type type, const P
     const struct job_names *j = arg;
     const struct job_peer *p = j->peers;
     for (; p; p = p->next) {
-        if (!p->link || (step && p->number != step))
+        if (!p->link || !p->number || (step && p->number != step))
             continue;
         link_send(p->link, type, m);
         if (step)
@@ -289,12 +451,16 @@ static void learn_worlds(struct job_peer *p, const Mprun__NameReply *m)
 static bool take_join(struct job_names *j, struct link *tool, const Mprun__NameRequest *m)
 {
     char job[100];
+    struct job_peer *p = peer_of_link(j, tool);
     snprintf(job, sizeof(job), "%s %s", j->plan->adapter->name, j->plan->alloc.job_id);
-    struct job_peer *p = strcmp(job, m->job) == 0 ? peer_add(j, m->step) : NULL;
-    if (!p)
+    if (strcmp(job, m->job) != 0 || !m->step[0] || (p && p->number))
         return false;
-    p->link = tool;
-    name_service_tell_waiting(j->names, pass_waiting, p);
+    if (!p) {
+        p = peer_add(j);
+        p->link = tool;
+        name_service_tell_waiting(j->names, pass_waiting, p);
+    }
+    peer_name(p, m->step);
     return true;
 }
 
@@ -302,7 +468,8 @@ static bool take_request(struct job_names *j, struct link *tool, const Mprun__Na
 {
     if (m->what == NAME_JOIN)
         return take_join(j, tool, m);
-    bool is_peer = peer_of_link(j, tool) != NULL;
+    const struct job_peer *p = peer_of_link(j, tool);
+    bool is_peer = p && p->number;
     if (is_peer && m->what == NAME_LOOKUP && m->n_names == 1 && nspace_of_name(m->names[0])) {
         describe_world(j, tool, m);
         return true;
@@ -313,7 +480,7 @@ static bool take_request(struct job_names *j, struct link *tool, const Mprun__Na
 static bool take_reply(struct job_names *j, const struct link *tool, const Mprun__NameReply *m)
 {
     struct job_peer *p = peer_of_link(j, tool);
-    if (!p)
+    if (!p || !p->number)
         return false;
     bool was_asked = owe_no_more(p, m->id);
     if (was_asked)
@@ -327,7 +494,7 @@ bool job_names_frame(struct job_names *j, struct link *tool, enum frame_type typ
 {
     const struct job_peer *p = peer_of_link(j, tool);
     if (type != FRAME_NAME_REQUEST && type != FRAME_NAME_REPLY)
-        return p && job_worlds_frame(j->worlds, p->number, type, bytes, n);
+        return p && p->number && job_worlds_frame(j->worlds, p->number, type, bytes, n);
     Mprun__NameRequest *request =
         type == FRAME_NAME_REQUEST ? mprun__name_request__unpack(NULL, n, bytes) : NULL;
     Mprun__NameReply *reply =
@@ -352,8 +519,14 @@ void job_names_init(struct job_names *j, struct loop *loop, const struct step_pl
                     const struct socket_directory *directory, struct name_service *names,
                     struct job_worlds *worlds)
 {
-    *j = (struct job_names){
-        .loop = loop, .plan = plan, .directory = directory, .names = names, .worlds = worlds};
+    *j = (struct job_names){.loop = loop,
+                            .plan = plan,
+                            .directory = directory,
+                            .names = names,
+                            .worlds = worlds,
+                            .holder_fd = -1,
+                            .listeners = {.take_mprun = take_mprun, .arg = j}};
+    loop_timer_init(&j->joining, loop, waited_enough, j);
     job_worlds_on_send(worlds, send_to_step, j);
     if (plan->alloc.job_id[0])
         name_service_set_steps(names, &steps, j);
@@ -361,6 +534,10 @@ void job_names_init(struct job_names *j, struct loop *loop, const struct step_pl
 
 void job_names_close(struct job_names *j)
 {
+    loop_timer_stop(&j->joining);
+    leave_holder(j);
+    listeners_close(&j->listeners);
+    explicit_bzero(j->key, sizeof(j->key));
     while (j->peers) {
         struct job_peer *p = j->peers;
         j->peers = p->next;

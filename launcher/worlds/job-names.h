@@ -2,23 +2,25 @@
 /* job-names.h - links between the mpruns of a job, over which they look up names and connect ranks
  *
  * An mprun whose ranks use names finds those beside it by their control sockets: the steps that one
- * script runs at the same time. It tells them that it is there, and either side then passes lookups
- * to the other. A name ends with its step. Frames that are not about names go to job-worlds.h. */
+ * script runs at the same time. It finds those on other hosts by the holder of the job's agents,
+ * which each of them tells where it listens. It tells all of them that it is there, and either side
+ * then passes lookups to the other. A name ends with its step. Frames that are not about names go
+ * to job-worlds.h. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/loop.h"
+#include "launcher/start/accept-hosts.h"
+#include "wire/link/link.h"
 #include "wire/messages/frame.h"
 
-struct link;
-struct loop;
+struct job_worlds;
 struct name_service;
 struct socket_directory;
 struct step_plan;
-
-struct job_worlds;
 
 struct job_names { /* private to job-names.c; as zero it knows no other step */
     struct loop *loop;
@@ -29,6 +31,12 @@ struct job_names { /* private to job-names.c; as zero it knows no other step */
     struct job_peer *peers;
     uint32_t last_number; /* of a step */
     bool has_joined;
+    struct loop_timer joining;  /* runs while it is not known yet which other steps there are */
+    int holder_fd;              /* -1: there is no holder */
+    struct loop_io *holder_io;  /* NULL: as well */
+    bool holder_owes;           /* more steps */
+    struct listeners listeners; /* for mprun on other hosts, */
+    uint8_t key[LINK_KEY];      /* which prove this */
 };
 
 /* Without a job there are no other steps. */

@@ -29,7 +29,7 @@ struct published {
     uint8_t bytes[];
 };
 
-struct lookup {
+struct lookup { /* or a publish, whose answer waits until other steps ask here */
     TAILQ_ENTRY(lookup) link;
     struct name_service *service;
     void *from;
@@ -154,11 +154,16 @@ static size_t find_all(const struct name_service *s, const struct lookup *l, str
     return n;
 }
 
-/* Answers if there are as many names as are wanted; one that wants none waits only for what other
- * steps say. False: it has to wait. */
+/* Answers if there are as many names as are wanted; one that wants none, and a publish, waits only
+ * for what other steps say. False: it has to wait. */
 static bool answer_lookup(struct name_service *s, const struct lookup *l)
 {
     const Mprun__NameRequest *q = l->request;
+    if (q->what == NAME_PUBLISH) {
+        if (!l->due)
+            answer(s, l->from, q->id, NAME_OK);
+        return !l->due;
+    }
     AUTO_FREE struct found *found = must(calloc(q->n_names + 1, sizeof(*found)));
     AUTO_FREE Mprun__Name **list = must(calloc(q->n_names + 1, sizeof(*list)));
     Mprun__NameReply m = MPRUN__NAME_REPLY__INIT;
@@ -257,6 +262,27 @@ static void answer_waiting(struct name_service *s)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+static void ask_steps(struct lookup *l)
+{
+    struct name_service *s = l->service;
+    l->due = 0;
+    if (l->request->what == NAME_LOOKUP) {
+        l->number = ++s->last_number;
+        l->due = s->steps->ask(s->steps_arg, l->number, l->request);
+    }
+    look_again(l);
+}
+
+void name_service_steps_known(struct name_service *s)
+{
+    struct lookup *next;
+    for (struct lookup *l = TAILQ_FIRST(&s->waiting); l; l = next) {
+        next = TAILQ_NEXT(l, link);
+        if (!l->is_foreign && !l->number)
+            ask_steps(l);
+    }
+}
+
 static void lookup(struct name_service *s, void *from, const Mprun__NameRequest *m, bool is_foreign)
 {
     bool asks = s->steps && !is_foreign;
@@ -273,11 +299,10 @@ static void lookup(struct name_service *s, void *from, const Mprun__NameRequest 
         refuse(&like, NAME_TOO_MUCH);
         return;
     }
-    if (asks) {
-        l->number = ++s->last_number;
-        l->due = s->steps->ask(s->steps_arg, l->number, m);
-    }
-    look_again(l);
+    if (!asks)
+        look_again(l);
+    else if (s->steps->join(s->steps_arg))
+        ask_steps(l);
 }
 
 /* All names of the request, or none. */
@@ -320,9 +345,16 @@ static enum name_status publish_all(struct name_service *s, const void *from,
 
 static void publish(struct name_service *s, void *from, const Mprun__NameRequest *m)
 {
-    if (s->steps && m->range == NAME_RANGE_STEP)
-        s->steps->join(s->steps_arg);
-    answer(s, from, m->id, publish_all(s, from, m));
+    enum name_status status = publish_all(s, from, m);
+    const struct lookup like = {.service = s,
+                                .from = from,
+                                .request = (Mprun__NameRequest *)(uintptr_t)m,
+                                .rank = rank_name_unpack(m->from),
+                                .due = 1};
+    bool waits = status == NAME_OK && s->steps && m->range == NAME_RANGE_STEP &&
+                 !s->steps->join(s->steps_arg) && wait_for_names(s, &like);
+    if (!waits)
+        answer(s, from, m->id, status);
     answer_waiting(s);
 }
 

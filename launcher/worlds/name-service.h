@@ -2,7 +2,8 @@
 /* name-service.h - the names that ranks of a step publish, and the lookups that wait for some
  *
  * mprun keeps them, so that ranks of all hosts find the same names. It asks the job's other steps
- * for names that it does not have. */
+ * for names that it does not have. A rank that has published has its answer once the other steps
+ * ask here: what it then tells a rank of theirs to look up is found. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,8 +21,9 @@ typedef void (*name_reply_f)(void *host, const Mprun__NameReply *m);
 
 /* The other steps of the job; job-names.h. */
 struct name_steps {
-    /* Ranks of this step publish: the lookups of other steps are to come here. */
-    void (*join)(void *arg);
+    /* Ranks of this step use names: the lookups of other steps are to come here. False: it is not
+     * known yet which these are; name_service_steps_known() is called when it is. */
+    bool (*join)(void *arg);
     /* Asks the other steps; `number` identifies their answers. Returns how many steps will
      * answer. */
     size_t (*ask)(void *arg, uint64_t number, const Mprun__NameRequest *m);
@@ -54,6 +56,8 @@ void name_service_free(struct name_service *s);
 int name_service_request(struct name_service *s, void *from, const Mprun__NameRequest *m);
 /* From now on asks the other steps, too. */
 void name_service_set_steps(struct name_service *s, const struct name_steps *steps, void *arg);
+/* All other steps that have joined are known, and ask here. */
+void name_service_steps_known(struct name_service *s);
 /* NAME_REQUEST of another step: NAME_LOOKUP and NAME_FORGET. -1: a message that cannot be. */
 int name_service_step_request(struct name_service *s, void *from, const Mprun__NameRequest *m);
 /* A step has answered the lookup with this number; NULL: it never will. was_asked: by ask(), and

@@ -97,6 +97,31 @@ static void take_need(struct asker *a, const struct holder_message *m, size_t na
     a->needs[a->nneeds++] = one;
 }
 
+/* One at a time, when it is asked for: an agent's channel has room for it. */
+static void take_meet(const struct holder *h, struct asker *asker, int32_t before)
+{
+    const struct asker *last = NULL;
+    for (const struct asker *a = h->askers; a; a = a->next)
+        if (!a->is_gone && a->meets_number < before &&
+            a->meets_number > (last ? last->meets_number : 0))
+            last = a;
+    asker_tell(asker, HOLDER_MET, 0, last ? last->meets_number : 0, last ? last->meets : NULL,
+               last ? last->nmeets : 0);
+}
+
+static void take_first_meet(struct holder *h, struct asker *asker, const uint8_t *data, size_t n)
+{
+    if (asker->meets || n > HOLDER_MEETS_MAX) {
+        asker->is_gone = true;
+        return;
+    }
+    asker->meets = must(malloc(n));
+    memcpy(asker->meets, data, n);
+    asker->nmeets = n;
+    asker->meets_number = ++h->last_meets;
+    take_meet(h, asker, asker->meets_number);
+}
+
 /* data: a host's name with its end; for START the preamble follows. */
 void asker_take_message(struct holder *h, struct asker *asker, struct holder_message *m,
                         int fds[HOLDER_FDS])
@@ -124,6 +149,10 @@ void asker_take_message(struct holder *h, struct asker *asker, struct holder_mes
         take_keep(h, m->value);
     else if (m->what == HOLDER_DOWN)
         h->keep = 0;
+    else if (m->what == HOLDER_MEET && m->size > name)
+        take_first_meet(h, asker, m->data + name, m->size - name);
+    else if (m->what == HOLDER_MEET)
+        take_meet(h, asker, m->value);
     else if (m->what == HOLDER_OVER)
         asker->is_over = true;
     else if (m->what == HOLDER_LEAVE && a && !a->starts_it && !a->starts)

@@ -43,6 +43,9 @@ struct asker { /* an mprun */
     size_t nneeds;
     uint32_t turn; /* 0: it does not wait for slots */
     bool has_slots, is_told;
+    uint8_t *meets; /* what others need to connect to it: the data of MEET, */
+    size_t nmeets;
+    int32_t meets_number; /* which grows; 0: it has sent none */
 };
 
 /* An mprun that waits for an agent, which another mprun starts, or which is ending. */
@@ -99,6 +102,7 @@ struct holder {
     struct polled polled;
     uint32_t last_number; /* of a message to an agent */
     uint32_t last_turn;
+    int32_t last_meets;
     char job[HOLDER_JOB_MAX]; /* "": not known */
     bool sees_end;            /* of the job */
     bool is_kept; /* somebody has asked for that: agents end at the job's end at the latest */

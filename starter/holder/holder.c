@@ -24,7 +24,7 @@ static bool is_idle(const struct holder *h)
         if (a->starts)
             return false;
     for (const struct asker *a = h->askers; a; a = a->next)
-        if (!a->is_over)
+        if (!a->is_over && !a->meets_number)
             return false;
     return true;
 }

@@ -375,6 +375,9 @@ static void remove_askers(struct holder *h)
                 forget_first(a);
             buffer_free(&a->heard);
             free(a->needs);
+            if (a->meets)
+                explicit_bzero(a->meets, a->nmeets);
+            free(a->meets);
             free(a);
         } else
             at = &a->next;

@@ -2,7 +2,7 @@
 /* door-peer.c - who knocks at the doors of a running step: strangers at the starters' door, tools
  * and others at the control socket. For door.bats.
  *
- *     port PID                 the port on which the process listens, as an address
+ *     port PID                 the ports on which the process listens, as addresses
  *     wrong-key ADDRESS HOST   claims to be a host without the key: prints how it ended
  *     garbage ADDRESS          writes nonsense until it is thrown out
  *     silent ADDRESS N [FILE]  N connections that say nothing, until all are closed: prints the
@@ -53,7 +53,7 @@ static int knock(const char *address)
     exit(1);
 }
 
-/* ---- port ------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static int has_socket(const char *pid, unsigned long inode)
 {
@@ -72,9 +72,10 @@ static int has_socket(const char *pid, unsigned long inode)
     return found;
 }
 
-static int port(const char *pid)
+static int ports(const char *pid)
 {
     char line[512];
+    int found = 0;
     FILE *f = fopen("/proc/net/tcp", "r");
     if (!f)
         return fails("/proc/net/tcp");
@@ -85,12 +86,11 @@ static int port(const char *pid)
                 3 &&
             state == 10 && has_socket(pid, inode)) {
             printf("tcp:127.0.0.1:%u\n", at);
-            fclose(f);
-            return 0;
+            found++;
         }
     }
     fclose(f);
-    return 1;
+    return !found;
 }
 
 /* ---- strangers ------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 {
     signal(SIGPIPE, SIG_IGN);
     if (argc == 3 && strcmp(argv[1], "port") == 0)
-        return port(argv[2]);
+        return ports(argv[2]);
     if (argc == 4 && strcmp(argv[1], "wrong-key") == 0)
         return wrong_key(argv[2], argv[3]);
     if (argc == 3 && strcmp(argv[1], "garbage") == 0)

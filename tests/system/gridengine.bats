@@ -258,6 +258,124 @@ job gridengine-$(job): 3 agents end with the steps that run there" ]
     nothing_left
 }
 
+# names.sh of the hosts: `here WORDS...` is a step of pmix-probe names on the script's host, `there WORDS...` one of an
+# mprun that a rank starts on another host; $M is an option of all
+names_setup() {
+    NAMES=$HOSTS_DIR/shared/names.sh
+    printf 'probe=%q\n' "$MPRUN_BUILD/tests/system/pmix-probe" >"$NAMES"
+    cat >>"$NAMES" <<'END'
+quiet() { mprun --quiet --oversubscribe ${M:-} "$@"; }
+elsewhere() {
+    local host
+    host=$(awk -v here="$HOSTNAME" '$1 != here { print $1; exit }' "$PE_HOSTFILE")
+    quiet --host "$host" -n 1 bash -c '. "$0" && "$@"' "${BASH_SOURCE[0]}" "$@"
+}
+here() { quiet -n 1 "$probe" names "$@"; }
+there() { elsewhere here "$@"; }
+await() { until [ -e "$1" ]; do sleep 0.1; done; }
+kills() {
+    mprun --quiet --oversubscribe -n 1 "$probe" names "$@" &
+    await kill
+    kill -9 $!
+    wait $!
+}
+END
+}
+
+@test "names: a step of the script's host and one of an mprun on another host find what the other publishes, whoever is there first" {
+    names_setup
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<JOB
+. "$NAMES"
+here +old=OLD /begun ^published ?young ?nothing @waited >1 &
+await begun
+there ?old ?nothing +young=YOUNG /published @old +waited=W ^end >2 &
+wait %1
+here ?young ?old @waited >3
+touch end
+wait
+rm begun published end
+there +old=OLD /begun ^published ?young ?nothing @waited >4 &
+await begun
+here ?old ?nothing +young=YOUNG /published @old +waited=W ^end >5 &
+wait %1
+touch end
+wait
+cat 1 2 3 4 5
+JOB
+    printf '%s\n' "$output" "$stderr"
+    local old="young: SUCCESS YOUNG
+nothing: NOT-FOUND
+waited: SUCCESS W" young="old: SUCCESS OLD
+nothing: NOT-FOUND
+old: SUCCESS OLD"
+    [ "$output" = "$old
+$young
+young: SUCCESS YOUNG
+old: NOT-FOUND
+waited: SUCCESS W
+$old
+$young" ]
+    nothing_left
+}
+
+@test "names: a lookup waits on when the mprun on another host that was asked is killed; without agents none there is asked" {
+    names_setup
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<JOB
+. "$NAMES"
+here +old=OLD @late >1 &
+elsewhere kills @old +young=YOUNG /published @never >2 &
+await published
+here ?young
+touch kill
+wait %2
+here ?young
+there +late=LATE ^end &
+wait %1
+touch end
+wait
+rm published end
+cat 1 2
+export M=--keep=no
+here +old=OLD /published ^end &
+await published
+there ?old
+touch end
+wait
+JOB
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "young: SUCCESS YOUNG
+young: NOT-FOUND
+late: SUCCESS LATE
+old: SUCCESS OLD
+old: NOT-FOUND" ]
+    nothing_left
+}
+
+@test "names: MPI programs of the script's mprun and of one on another host meet at a published port" {
+    needs_mpicc
+    names_setup
+    cp "$(mpi_program meet)" "$HOSTS_DIR/shared/meet"
+    run -0 --separate-stderr qsub_wait -pe lab 6 <<JOB
+. "$NAMES"
+export OMPI_MCA_pml=ob1 OMPI_MCA_mpi_yield_when_idle=1
+step() { quiet --npernode 1 "$HOSTS_DIR/shared/meet" "\$@"; }
+export -f step
+step accept here >1 &
+until grep -q open 1 || [ ! -d /proc/\$! ]; do sleep 0.1; done
+elsewhere step connect here
+wait %1
+elsewhere step accept here >2 &
+until grep -q open 2 || [ ! -d /proc/\$! ]; do sleep 0.1; done
+step connect here
+wait %1
+cat 1 2
+JOB
+    printf '%s\n' "$output" "$stderr"
+    [ "$(grep -c '^rank . of 3 met 3, all 6$' <<<"$output")" -eq 12 ]
+    [ "$(grep -c '^rank .: parted$' <<<"$output")" -eq 12 ]
+    nothing_left
+}
+
 @test "several mprun at once: one task on each host, whose agent has the starters of all of them" {
     run -0 --separate-stderr qsub_wait -pe lab1 3 <<'JOB'
 hold='echo begun >>began; while [ ! -e over ]; do sleep 0.1; done'

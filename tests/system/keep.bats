@@ -320,6 +320,68 @@ agent idle: ' ]
 
 # ---- --wait-cores ----
 
+# names DIR WORDS...: an mprun whose sockets are in DIR, of one rank of pmix-probe names; in the background: the process
+NAMES="names() {
+    local dir=\$PWD/\$1
+    shift
+    mkdir -p \$dir
+    XDG_RUNTIME_DIR=\$dir exec \$COMMAND -n 1 $MPRUN_BUILD/tests/system/pmix-probe names \"\$@\"
+}"
+
+@test "names: steps that do not see each other's sockets meet by the holder; who comes there without the key is refused" {
+    peer=$MPRUN_BUILD/tests/system/door-peer
+    COMMAND="${COMMAND/--pmi none/} --interface 127.0.0.1"
+    run -0 --separate-stderr job "COMMAND='$COMMAND' peer=$peer
+        $NAMES"'
+        names a /begun ^go ?nothing +one=1 /there @two >a.out & p=$!
+        until [ -e begun ]; do sleep .05; done
+        $peer port $p >ports
+        touch go
+        until [ -e there ]; do sleep .05; done
+        door=$($peer port $p | grep -vxFf ports)
+        $peer wrong-key $door 0 | grep -o "does not know the step.s key"
+        $peer garbage $door
+        names b ?two ?one +two=2 >b.out &
+        wait
+        cat a.out b.out'
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "does not know the step's key
+nothing: NOT-FOUND
+two: SUCCESS 2
+two: NOT-FOUND
+one: SUCCESS 1" ]
+    [ "$(grep -c "refused a peer (127[.]0[.]0[.]1 port .*does not speak mprun's protocol" <<<"$stderr")" = 1 ]
+    all_over
+}
+
+@test "names: when the holder is killed, steps that have met stay linked, and others meet them by the next one" {
+    COMMAND=${COMMAND/--pmi none/}
+    run -0 --separate-stderr job "COMMAND='$COMMAND'
+        $NAMES"'
+        COMMAND+=" --host h0"
+        names a +one=1 /begun ^killed +two=2 ^next ?none /again @three >a.out &
+        until [ -e begun ]; do sleep .05; done
+        names b @one /met @two ^next ?none @three >b.out &
+        until [ -e met ]; do sleep .05; done
+        kill -9 $(holder)
+        touch killed
+        COMMAND=${COMMAND/h0/h1}
+        names c /next ^again @one +three=3 ^over >c.out &
+        wait %1 %2
+        touch over
+        wait
+        cat a.out b.out c.out'
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "none: NOT-FOUND
+three: SUCCESS 3
+one: SUCCESS 1
+two: SUCCESS 2
+none: NOT-FOUND
+three: SUCCESS 3
+one: SUCCESS 1" ]
+    all_over
+}
+
 @test "--wait-cores: of steps that want all slots of two hosts one runs after the other, in the order of coming" {
     COMMAND=${COMMAND/--keep=job/--wait-cores}
     run -0 --separate-stderr job '

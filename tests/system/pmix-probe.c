@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pmix-probe.c - a PMIx client without MPI, run as ranks by the tests of mppmi */
 #include <dirent.h>
+#include <fcntl.h>
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <pthread.h>
@@ -182,7 +183,8 @@ static void look_up(const char *name, bool waits)
     PMIX_PDATA_DESTRUCT(&found);
 }
 
-/* One after the other: +NAME=VALUE publishes, ?NAME looks it up, @NAME waits for it. */
+/* One after the other: +NAME=VALUE publishes, ?NAME looks it up, @NAME waits for it, /FILE makes a
+ * file, and ^FILE waits for one. */
 static int play_names(char **words)
 {
     for (; *words; words++) {
@@ -193,6 +195,11 @@ static int play_names(char **words)
         if (**words == '+') {
             PMIX_INFO_LOAD(&info, *words + 1, value, PMIX_STRING);
             PMIx_Publish(&info, 1);
+        } else if (**words == '/') {
+            close(open(*words + 1, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        } else if (**words == '^') {
+            while (access(*words + 1, F_OK) < 0)
+                usleep(1000);
         } else {
             look_up(*words + 1, **words == '@');
         }

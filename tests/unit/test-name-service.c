@@ -173,10 +173,12 @@ static void a_lookup_waits_for_the_name_for_its_time_or_until_its_rank_ends(void
 static size_t others; /* that answer lookups */
 static uint64_t asked, forgotten;
 static int joined;
+static bool knows_steps;
 
-static void join(void *arg)
+static bool join(void *arg)
 {
     joined++;
+    return knows_steps;
 }
 
 static size_t ask(void *arg, uint64_t number, const Mprun__NameRequest *m)
@@ -202,6 +204,7 @@ static void use_steps(size_t n)
     others = n;
     asked = forgotten = 0;
     joined = 0;
+    knows_steps = true;
     name_service_set_steps(&names, &steps, NULL);
 }
 
@@ -245,6 +248,51 @@ static void what_is_not_here_is_looked_up_in_other_steps(void **state)
     use_steps(0);
     look_up(&there, rank(0, 1), "no other step");
     assert_int_equal(there.answers, 5);
+}
+
+static void while_other_steps_are_not_known_what_needs_them_waits(void **state)
+{
+    use_steps(1);
+    knows_steps = false;
+    publish(&here, rank(0, 0), NAME_RANGE_WORLD, NAME_LIFE_STEP, "own", "o");
+    assert_int_equal(joined, 0);
+    assert_int_equal(here.answers, 1);
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "name", "n");
+    assert_int_equal(joined, 1);
+    assert_int_equal(here.answers, 1);
+    look_up(&there, rank(0, 1), "name"); /* it is there already */
+    assert_string_equal(there.text, "2:0 name=n of 0.0");
+    publish(&there, rank(0, 1), NAME_RANGE_STEP, NAME_LIFE_STEP, "name", "twice");
+    assert_string_equal(there.text, "1:4");
+    look_up(&there, rank(0, 1), "theirs");
+    assert_int_equal(there.answers, 2);
+    assert_int_equal(asked, 0);
+    knows_steps = true;
+    name_service_steps_known(&names);
+    assert_string_equal(here.text, "1:0");
+    assert_int_equal(here.answers, 2);
+    assert_int_equal(there.answers, 2);
+    reply_of_step("theirs", "t");
+    assert_string_equal(there.text, "2:0 theirs=t of 0.3 in theirs");
+    name_service_steps_known(&names);
+    assert_int_equal(here.answers + there.answers, 5);
+}
+
+static void nothing_waits_for_ever_for_other_steps(void **state)
+{
+    use_steps(1);
+    knows_steps = false;
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_STEP, "name", "n");
+    loop_run(loop);
+    assert_string_equal(here.text, "1:0");
+    look_up(&there, rank(0, 1), "theirs");
+    loop_run(loop);
+    assert_string_equal(there.text, "2:2");
+    publish(&here, rank(0, 0), NAME_RANGE_STEP, NAME_LIFE_RANK, "other", "o");
+    name_service_rank_ended(&names, rank(0, 0));
+    assert_int_equal(here.answers, 2);
+    name_service_steps_known(&names);
+    assert_int_equal(here.answers, 2);
 }
 
 static void a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten(void **state)
@@ -354,6 +402,9 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             a_lookup_waits_for_the_name_for_its_time_or_until_its_rank_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(while_other_steps_are_not_known_what_needs_them_waits,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_waits_for_ever_for_other_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_here_is_looked_up_in_other_steps, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(

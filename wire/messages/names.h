@@ -16,7 +16,7 @@ enum name_request {
 
 /* Which ranks find a name: */
 enum name_range {
-    NAME_RANGE_STEP,  /* those of the step, and of the job's other steps that run beside it */
+    NAME_RANGE_STEP, /* those of the step, and of the job's other steps that run at the same time */
     NAME_RANGE_WORLD, /* those of its owner's world */
     NAME_RANGE_HOST,  /* those of its owner's host */
     NAME_RANGE_RANK,  /* its owner alone */

@@ -35,6 +35,9 @@ enum holder_what {
     HOLDER_TURN,    /* no host: NEED is complete; the step waits for its turn, and then has these
                        slots until the mprun goes */
     HOLDER_DOWN,    /* no host: agents end as soon as no step needs them */
+    HOLDER_MEET,    /* no host: the mpruns that send this after this one are to connect to it, and
+                       what they need for that follows the 0. It is answered by MET, and so is each
+                       further MEET, without data, and value: that of the last MET */
     /* from the holder */
     HOLDER_HAS,    /* there is an agent; the answer to TURN: the slots are the step's */
     HOLDER_NONE,   /* there is none: the mprun starts it, and then sends GIVE or CANNOT */
@@ -45,9 +48,15 @@ enum holder_what {
     HOLDER_ENDED,  /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,   /* the agent has gone, and with it the starter */
     HOLDER_BYE,    /* the answer to OVER: no agent is ending any more; value: how many stay */
+    HOLDER_MET,    /* data: of the mprun's MEET that came last before that one; value: its number.
+                      No data: there is none */
 };
 
-enum { HOLDER_DATA_MAX = 4096, HOLDER_FDS = 3 };
+enum {
+    HOLDER_DATA_MAX = 4096,
+    HOLDER_MEETS_MAX = 1500, /* data of MET: an agent passes on less than other messages have */
+    HOLDER_FDS = 3,
+};
 
 struct holder_message {
     uint32_t what; /* enum holder_what */

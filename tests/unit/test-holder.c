@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test-holder.c - mpruns meet by the holder: each hears of all that have come before it, one at a
+ * time, and of none that has gone */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "starter/holder/holder-private.h"
+
+static struct holder holder;
+static int listen_fd;
+static char job[HOLDER_JOB_MAX];
+
+static int setup(void **state)
+{
+    char number[16];
+    snprintf(number, sizeof(number), "%d", (int)getpid());
+    holder_name_job("test", number, 0, job);
+    holder = (struct holder){.take_message = asker_take_message};
+    listen_fd = holder_listen(job, NULL);
+    return listen_fd < 0;
+}
+
+static int teardown(void **state)
+{
+    for (struct asker *a = holder.askers; a; a = a->next)
+        a->is_gone = true;
+    peers_remove_gone(&holder);
+    close(listen_fd);
+    return 0;
+}
+
+static int come(void)
+{
+    int fd = holder_connect(job, NULL);
+    assert_true(fd >= 0);
+    asker_accept(&holder, listen_fd);
+    return fd;
+}
+
+static void turn(void)
+{
+    for (struct asker *a = holder.askers; a; a = a->next)
+        asker_read(&holder, a);
+    peers_remove_gone(&holder);
+}
+
+/* Sends MEET with n bytes of data, and takes what the holder says. False: it has hung up. */
+static bool meet(int fd, const char *data, size_t n, int32_t value, struct holder_message *ret)
+{
+    struct holder_message m = {.what = HOLDER_MEET, .value = value, .size = 1 + (uint32_t)n};
+    int fds[HOLDER_FDS];
+    memcpy(m.data + 1, data, n);
+    assert_int_equal(holder_send(fd, &m, NULL), 0);
+    turn();
+    return holder_receive(fd, ret, fds) == 1;
+}
+
+static const char *text(const struct holder_message *m)
+{
+    static char text[HOLDER_DATA_MAX + 1];
+    assert_int_equal(m->what, HOLDER_MET);
+    snprintf(text, sizeof(text), "%.*s", (int)m->size, (const char *)m->data);
+    return text;
+}
+
+static void who_comes_later_hears_of_who_was_there(void **state)
+{
+    struct holder_message m;
+    int first = come(), second = come(), third = come();
+    assert_true(meet(first, "one", 3, 0, &m));
+    assert_string_equal(text(&m), "");
+    assert_true(meet(second, "two", 3, 0, &m));
+    assert_string_equal(text(&m), "one");
+    assert_true(meet(second, "", 0, m.value, &m));
+    assert_string_equal(text(&m), "");
+    assert_true(meet(third, "three", 5, 0, &m));
+    assert_string_equal(text(&m), "two");
+    close(first);
+    assert_true(meet(third, "", 0, m.value, &m));
+    turn();
+    assert_true(meet(third, "", 0, INT32_MAX, &m));
+    assert_true(meet(third, "", 0, m.value, &m));
+    assert_string_equal(text(&m), "two");
+    assert_true(meet(third, "", 0, m.value, &m));
+    assert_string_equal(text(&m), "");
+    assert_true(meet(third, "", 0, INT32_MIN, &m));
+    assert_string_equal(text(&m), "");
+    close(second);
+    close(third);
+}
+
+static void what_cannot_be_ends_the_connection(void **state)
+{
+    static const char much[HOLDER_MEETS_MAX + 1];
+    struct holder_message m;
+    int long_one = come(), twice = come(), other = come();
+    assert_false(meet(long_one, much, sizeof(much), 0, &m));
+    assert_true(meet(twice, much, sizeof(much) - 1, 0, &m));
+    assert_false(meet(twice, "again", 5, 0, &m));
+    assert_true(meet(other, "one", 3, 0, &m));
+    assert_string_equal(text(&m), "");
+    close(long_one);
+    close(twice);
+    close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(who_comes_later_hears_of_who_was_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_ends_the_connection, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
