@@ -335,6 +335,7 @@ touch end
 wait
 rm published end
 cat 1 2
+while pgrep -f "mpstarter --hold" >/dev/null; do sleep 0.1; done # the starter of the one that was killed has agents
 export M=--keep=no
 here +old=OLD /published ^end &
 await published

@@ -354,6 +354,21 @@ one: SUCCESS 1" ]
     all_over
 }
 
+@test "names: of ten steps that begin at once each finds what another has published, as soon as that has its answer" {
+    COMMAND="${COMMAND/--pmi none/} --oversubscribe --host h0"
+    run -0 --separate-stderr job "COMMAND='$COMMAND'
+        $NAMES"'
+        for i in $(seq 10); do
+            names of.$i +n$i=$i /ready.$i $(for k in $(seq 10); do echo ^ready.$k ?n$k @n$k; done) \
+                /done.$i $(seq -f ^done.%g 10) >out.$i &
+        done
+        wait
+        cat out.* | cut -d " " -f 2 | sort | uniq -c | tr -s " "'
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = " 200 SUCCESS" ]
+    all_over
+}
+
 @test "names: when the holder is killed, steps that have met stay linked, and others meet them by the next one" {
     COMMAND=${COMMAND/--pmi none/}
     run -0 --separate-stderr job "COMMAND='$COMMAND'
