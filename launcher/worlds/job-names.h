@@ -35,7 +35,7 @@ struct job_names { /* private to job-names.c; as zero it knows no other step */
     int holder_fd;              /* -1: there is no holder */
     struct loop_io *holder_io;  /* NULL: as well */
     bool holder_owes;           /* more steps */
-    struct listeners listeners; /* for mprun on other hosts, */
+    struct listeners listeners; /* for the other mpruns, */
     uint8_t key[LINK_KEY];      /* which prove this */
 };
 
