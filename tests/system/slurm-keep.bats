@@ -60,6 +60,27 @@ next_step'
     wait_until 20 books_are_right
 }
 
+@test "names: a step of an mprun that a rank starts on another host, and one of the script's, find what the other publishes" {
+    run -0 --separate-stderr sbatch_wait -N 3 -n 6 <<<"k() { mprun --quiet --containment=tree --keep=step --oversubscribe -n 1 \"\$@\"; }
+export probe=$MPRUN_BUILD/tests/system/pmix-probe"'
+export -f k
+k $probe names +old=OLD /begun ^published ?young ?nothing ^end >1 &
+until [ -e begun ]; do sleep 0.1; done
+k --host n3 bash -c "hostname; k \$probe names ?old ?nothing +young=YOUNG /published ^end" >2 &
+k $probe names @young
+touch end
+wait
+cat 1 2'
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "young: SUCCESS YOUNG
+young: SUCCESS YOUNG
+nothing: NOT-FOUND
+n3
+old: SUCCESS OLD
+nothing: NOT-FOUND" ]
+    nothing_left
+}
+
 # The end of the job's script kills srun, and slurmstepd tries for 2 to 3 s to tell it that the tasks have ended.
 @test "agents keep no job from ending: none after mprctl down, little without, nothing after salloc" {
     local limit
