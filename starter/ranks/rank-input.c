@@ -21,9 +21,9 @@ static int open_file(const char *directory, const char *path)
 int rank_open_input(const struct rank *r, int *fd, struct error *err)
 {
     const struct step *step = &r->all->with->launch->step;
-    if (step->stdin_target != STDIN_FILE || r->name.world != 0)
+    if (step->stdin_target != STDIN_FILE)
         return 0;
-    AUTO_FREE char *path = rank_fill_in(step->stdin_file, r);
+    AUTO_FREE char *path = rank_fill_in(step->stdin_file, 0, r); /* of a queue, too */
     int file = open_file(r->app->directory, path);
     if (file < 0 && *path == '/')
         return error_errno(err, errno, "read standard input from '%.400s'", path);

@@ -16,10 +16,10 @@ bool rank_is_wrapped(const struct rank *r)
            (idset_count(&w->ranks) == 0 || idset_has(&w->ranks, r->name.rank));
 }
 
-char *rank_fill_in(const char *word, const struct rank *r)
+char *rank_fill_in(const char *word, uint32_t world, const struct rank *r)
 {
     char name[RANK_NAME_TEXT];
-    struct rank_name any = {.world = r->name.world, .rank = r->name.rank}; /* incarnation */
+    struct rank_name any = {.world = world, .rank = r->name.rank}; /* incarnation */
     struct text_writer text;
     FILE *f = text_begin(&text);
     for (; *word; word++) {
@@ -44,7 +44,7 @@ char **rank_wrapped_argv(const struct rank *r, const char *program)
         n++;
     char **argv = must(calloc(nbefore + n + 1, sizeof(*argv)));
     for (size_t i = 0; i < nbefore; i++)
-        argv[i] = rank_fill_in(before[i], r);
+        argv[i] = rank_fill_in(before[i], r->name.world, r);
     for (size_t i = 0; i < n; i++)
         argv[nbefore + i] = must(strdup(i == 0 && program ? program : own[i]));
     return argv;

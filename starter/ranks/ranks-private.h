@@ -61,8 +61,9 @@ int rank_open_input(const struct rank *r, int *fd, struct error *err);
 
 /* ---- rank-wrapper.c -------------------------------------------------------------------------- */
 
-/* Copies word, and replaces %r and %h by rank and host. The caller frees it. */
-char *rank_fill_in(const char *word, const struct rank *r);
+/* Copies word, and replaces %r by the rank, with the world before it where that is not 0, and %h by
+ * the host. The caller frees it. */
+char *rank_fill_in(const char *word, uint32_t world, const struct rank *r);
 bool rank_is_wrapped(const struct rank *r); /* does --wrap hold for it? */
 /* Returns the wrapper's words, with rank and host filled in, then the rank's words, with `program`
  * as the first unless it is NULL. The caller frees them by words_free(). */

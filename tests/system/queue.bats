@@ -55,6 +55,15 @@ b-2 b 2" ]
     [[ ! -e first && ! -e second ]]
 }
 
+@test "--queue with --stdin file: each command reads it" {
+    echo zero >in.0
+    echo one >in.1
+    queue -n 2 --stdin file:in.%r --queue ::: sh -c 'echo $0 $(cat)' ::: 1 2 3
+    [ "$(sorted)" = "1 one 1 zero 2 one 2 zero 3 one 3 zero " ]
+    queue -q -n 1 --stdin file:in.2 --queue ::: cat ::: -
+    [[ $status = 125 && $stderr == *"read standard input from 'in.2'"* ]]
+}
+
 @test "--queue: as many commands run as there are slots for, each with its own cores" {
     # two that wait for each other while the third must not run; neither ends before both have looked
     cat >pair <<'END'
