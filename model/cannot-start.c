@@ -278,6 +278,8 @@ void cannot_start_advise(struct spawn_failure *f, const struct app *app, const c
             "; arguments and environment together are larger than the kernel takes (ulimit -s)");
     else if (f->step == SPAWN_EXEC && f->code == ENOEXEC && program)
         add_wrong_format(err, program, app->directory);
+    else if (f->code == ENOMEM)
+        add(err, "; a limit of memory may be too small for it");
     else if (f->step == SPAWN_FORK && f->code == EAGAIN)
         add(err, "; the user's limit of processes (ulimit -u) or the cgroup's is reached");
     else if (f->step == SPAWN_DIRECTORY && f->code == EACCES)

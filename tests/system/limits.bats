@@ -223,6 +223,12 @@ for i in range(20):
     dies 134 "was killed by signal 6 \(Aborted\)" '-S -c 0' sh -c 'kill -ABRT $$'
 }
 
+@test "a limit of memory in which no program can start is named as what may be the reason" {
+    "$MPRUN" --explain -n 1 --limit rank:mem=1G true | grep -q 'limited to 1 GiB, held by cgroup' || skip "no cgroup holds memory"
+    run --separate-stderr mprun -n 1 --mem-per-rank 4K true
+    [[ $status != 126 || $stderr == *": Cannot allocate memory; a limit of memory may be too small for it" ]]
+}
+
 @test "--limit refuses what is no limit" {
     local words
     for words in mem mem= mem=x cput=0.5 core=1 host:files=9 node:mem=1 rank: rank:mem mem=1,mem=2 =3 mem=1, procs=0; do
