@@ -244,6 +244,8 @@ static void launch(struct spawner *s, const struct world *world, const Mprun__Sp
         l.step.pmi &= m->pmi;
     if (m->parent || l.step.stdin_target != STDIN_FILE)
         l.step.stdin_target = STDIN_NONE;
+    if (m->parent)
+        l.step.wrapper.argv = NULL;
     l.step.terminal = false;
     strcpy(l.step.nspace, world->nspace);
     AUTO_FREE uint8_t *packed = launch_pack(&l, &n);

@@ -12,8 +12,7 @@
 bool rank_is_wrapped(const struct rank *r)
 {
     const struct wrapper *w = &r->all->with->launch->step.wrapper;
-    return w->argv && r->name.world == 0 &&
-           (idset_count(&w->ranks) == 0 || idset_has(&w->ranks, r->name.rank));
+    return w->argv && (idset_count(&w->ranks) == 0 || idset_has(&w->ranks, r->name.rank));
 }
 
 char *rank_fill_in(const char *word, uint32_t world, const struct rank *r)

@@ -64,6 +64,11 @@ b-2 b 2" ]
     [[ $status = 125 && $stderr == *"read standard input from 'in.2'"* ]]
 }
 
+@test "--queue with --wrap: each command is wrapped, and is told its rank" {
+    queue -n 2 --wrap 'env W=%r' --ranks 1 --queue ::: sh -c 'echo $0 $MPRUN_RANK $W' ::: 1 2
+    [ "$(sorted)" = "1 0 1 1 1 2 0 2 1 1.1 " ]
+}
+
 @test "--queue: as many commands run as there are slots for, each with its own cores" {
     # two that wait for each other while the third must not run; neither ends before both have looked
     cat >pair <<'END'
