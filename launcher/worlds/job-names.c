@@ -10,20 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "launcher/socket-directory.h"
-#include "launcher/start/agents.h"
 #include "launcher/step/step-plan.h"
 #include "launcher/tunables.h"
 #include "launcher/worlds/job-worlds.h"
 #include "launcher/worlds/name-service.h"
 #include "wire/link/link.h"
 #include "wire/messages/names.h"
-#include "wire/start-channel/holder-socket.h"
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
 
@@ -59,7 +55,7 @@ static bool has_all(const struct job_names *j)
     const struct job_peer *p = j->peers;
     while (p && p->link && link_is_open(p->link))
         p = p->next;
-    return !p && !j->holder_owes;
+    return !p && !j->meeting.holder_owes;
 }
 
 static void look_around(struct job_names *j)
@@ -242,14 +238,7 @@ static void found_step(void *arg, const char *path)
     peer_connect(j, step, address);
 }
 
-/* ---- steps that the holder knows ------------------------------------------------------------- */
-
-static void leave_holder(struct job_names *j)
-{
-    loop_io_destroy(take_ptr(j->holder_io));
-    cleanup_close(&j->holder_fd);
-    j->holder_owes = false;
-}
+/* ---- steps on other hosts -------------------------------------------------------------------- */
 
 /* An mprun that has proved our key. */
 static void take_mprun(void *arg, struct link *l)
@@ -261,89 +250,23 @@ static void take_mprun(void *arg, struct link *l)
     name_service_tell_waiting(p->all->names, pass_waiting, p);
 }
 
-/* data: the step and the addresses of its mprun, each with its end, and the key. */
-static void met_step(struct job_names *j, const struct holder_message *m)
-{
-    const char *step = (const char *)m->data;
-    size_t nstep = strnlen(step, m->size) + 1;
-    size_t n = nstep < m->size ? nstep + strnlen(step + nstep, m->size - nstep) + 1 : nstep;
-    if (!step[0] || n + LINK_KEY != m->size || peer_of_step(j, step))
-        return;
-    struct job_peer *p = peer_connect(j, step, step + nstep);
-    p->is_by_holder = true;
-    memcpy(p->key, m->data + n, LINK_KEY);
-}
-
-static bool ask_holder(struct job_names *j, struct holder_message *m)
-{
-    m->what = HOLDER_MEET;
-    j->holder_owes = holder_send(j->holder_fd, m, NULL) == 0;
-    explicit_bzero(m->data, sizeof(m->data));
-    return j->holder_owes;
-}
-
-static void holder_says(void *arg, int fd, unsigned events)
+static void met_step(void *arg, const char *step, const char *addresses, const uint8_t *key)
 {
     struct job_names *j = arg;
-    struct holder_message m;
-    int fds[HOLDER_FDS], rc = holder_receive(fd, &m, fds);
-    for (int i = 0; i < HOLDER_FDS; i++)
-        cleanup_close(&fds[i]);
-    if (rc < 0)
+    if (peer_of_step(j, step))
         return;
-    j->holder_owes = false;
-    if (rc > 0 && m.what == HOLDER_MET && m.size > 0) {
-        met_step(j, &m);
-        explicit_bzero(m.data, m.size);
-        m.size = 1; /* no host */
-        rc = ask_holder(j, &m);
-    }
-    if (rc == 0)
-        leave_holder(j);
-    look_around(j);
+    struct job_peer *p = peer_connect(j, step, addresses);
+    p->is_by_holder = true;
+    memcpy(p->key, key, LINK_KEY);
 }
 
-/* The user has said so. */
-static bool may_not_listen(const struct step_plan *plan)
+static void heard(void *arg)
 {
-    enum transport chosen = plan->cmd->links.transport;
-    return chosen == TRANSPORT_STDIO || chosen == TRANSPORT_UNIX;
+    look_around(arg);
 }
 
-static bool listens(struct job_names *j)
-{
-    struct error e;
-    if (j->listeners.n)
-        return true;
-    randombytes_buf(j->key, sizeof(j->key));
-    if (listeners_open_to_mpruns(&j->listeners, j->loop, j->plan, j->key, &e) == 0)
-        return true;
-    log_debug("mpruns on other hosts do not reach this one: %s", e.text);
-    return false;
-}
-
-/* False: the job has no holder, or mpruns on other hosts cannot reach this one. */
-static bool meet(struct job_names *j)
-{
-    const struct step_plan *plan = j->plan;
-    struct holder_message m = {.size = 1}; /* no host */
-    struct error e;
-    if (may_not_listen(plan) || (j->holder_fd = agents_find_holder(plan, &e)) < 0)
-        return false;
-    if (!listens(j)) {
-        leave_holder(j);
-        return false;
-    }
-    int n = snprintf((char *)m.data + 1, sizeof(m.data) - 1, "%s%c%s", plan->step.id, 0,
-                     j->listeners.addresses);
-    memcpy(m.data + n + 2, j->key, LINK_KEY);
-    m.size = (uint32_t)n + 2 + LINK_KEY;
-    j->holder_io = loop_io_create(j->loop, j->holder_fd, LOOP_READ, holder_says, j);
-    bool is_asked = ask_holder(j, &m);
-    if (!is_asked)
-        leave_holder(j);
-    return is_asked;
-}
+static const struct meeting_events meeting_events = {
+    .arrived = take_mprun, .met = met_step, .heard = heard};
 
 /* ---- what the name service asks for ---------------------------------------------------------- */
 
@@ -354,7 +277,7 @@ static bool join(void *arg)
     if (is_first)
         socket_directory_others(j->directory, found_step, j);
     j->has_joined = true;
-    bool meets = j->holder_fd < 0 && meet(j);
+    bool meets = meeting_begin(&j->meeting);
     if ((is_first || meets) && !has_all(j))
         loop_timer_start(&j->joining, NEIGHBOUR_SECONDS, 0);
     return !loop_timer_is_active(&j->joining);
@@ -519,13 +442,9 @@ void job_names_init(struct job_names *j, struct loop *loop, const struct step_pl
                     const struct socket_directory *directory, struct name_service *names,
                     struct job_worlds *worlds)
 {
-    *j = (struct job_names){.loop = loop,
-                            .plan = plan,
-                            .directory = directory,
-                            .names = names,
-                            .worlds = worlds,
-                            .holder_fd = -1,
-                            .listeners = {.take_mprun = take_mprun, .arg = j}};
+    *j = (struct job_names){
+        .loop = loop, .plan = plan, .directory = directory, .names = names, .worlds = worlds};
+    meeting_init(&j->meeting, loop, plan, &meeting_events, j);
     loop_timer_init(&j->joining, loop, waited_enough, j);
     job_worlds_on_send(worlds, send_to_step, j);
     if (plan->alloc.job_id[0])
@@ -535,9 +454,7 @@ void job_names_init(struct job_names *j, struct loop *loop, const struct step_pl
 void job_names_close(struct job_names *j)
 {
     loop_timer_stop(&j->joining);
-    leave_holder(j);
-    listeners_close(&j->listeners);
-    explicit_bzero(j->key, sizeof(j->key));
+    meeting_close(&j->meeting);
     while (j->peers) {
         struct job_peer *p = j->peers;
         j->peers = p->next;

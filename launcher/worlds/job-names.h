@@ -13,8 +13,7 @@
 #include <stdint.h>
 
 #include "common/loop.h"
-#include "launcher/start/accept-hosts.h"
-#include "wire/link/link.h"
+#include "launcher/worlds/meeting.h"
 #include "wire/messages/frame.h"
 
 struct job_worlds;
@@ -31,12 +30,8 @@ struct job_names { /* private to job-names.c; as zero it knows no other step */
     struct job_peer *peers;
     uint32_t last_number; /* of a step */
     bool has_joined;
-    struct loop_timer joining;  /* runs while it is not known yet which other steps there are */
-    int holder_fd;              /* -1: there is no holder */
-    struct loop_io *holder_io;  /* NULL: as well */
-    bool holder_owes;           /* more steps */
-    struct listeners listeners; /* for the other mpruns, */
-    uint8_t key[LINK_KEY];      /* which prove this */
+    struct loop_timer joining; /* runs while it is not known yet which other steps there are */
+    struct meeting meeting;
 };
 
 /* Without a job there are no other steps. */
