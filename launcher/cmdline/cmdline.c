@@ -258,10 +258,11 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
-    const char *other = at < argc         ? argv[at]
-                        : c->queue.from   ? "--queue"
-                        : c->program_file ? "--app"
-                                          : NULL;
+    const char *other = at < argc                       ? argv[at]
+                        : c->queue.from                 ? "--queue"
+                        : c->program_file               ? "--app"
+                        : c->env_diff && c->app->nranks ? "-n"
+                                                        : NULL;
     if ((c->self_test || c->env_diff) && other)
         return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
                          c->self_test ? "--self-test" : "--env-diff", other);

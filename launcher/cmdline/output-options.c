@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/must.h"
 #include "common/text.h"
+#include "common/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* A copy in which mprun's letter stands for that of another launcher. */
@@ -179,12 +181,22 @@ int cmdline_apply_srun_input(void *target, const char *value, struct error *err)
 /* Open MPI's "DIR[:nocopy]": DIR/1/rank.N/stdout, and a copy where it would go without it. */
 int cmdline_apply_output_filename(void *target, const char *value, struct error *err)
 {
+    static const char *const known[] = {"nocopy", "copy", "nojobid", "raw", NULL};
     struct cmdline *c = target;
     const char *colon = strchr(value, ':');
     size_t len = colon ? (size_t)(colon - value) : strlen(value);
     bool no_job = colon && strstr(colon, "nojobid");
     if (len == 0)
         return error_set(err, EINVAL, "the name of the directory is empty");
+    for (size_t n, at = len; value[at]; at += 1 + n) {
+        n = strcspn(value + at + 1, ":,");
+        AUTO_FREE char *word = must(strndup(value + at + 1, n));
+        if (!is_any_of(word, known))
+            return error_set(err, EINVAL,
+                             "'%.60s' is not known behind the directory, but :nocopy, :copy, "
+                             ":nojobid and :raw are",
+                             value + at);
+    }
     const char *pattern =
         cmdline_keep(c, text_format("%.*s%s/rank.%%R/%%s", (int)len, value, no_job ? "" : "/1"));
     c->output.files = (struct output_files_options){.patterns = {pattern, pattern},

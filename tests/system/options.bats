@@ -274,7 +274,7 @@ would_fail() {
     [[ $stderr == *no-such-host.invalid* ]]
     run -125 --separate-stderr mprun --env-diff a true
     [ "$stderr" = "mprun: --env-diff runs programs of its own; leave 'true' out" ]
-    for words in "--queue q" "--app q"; do
+    for words in "--queue q" "--app q" "-n 2"; do
         run -125 --separate-stderr mprun --env-diff a $words
         [ "$stderr" = "mprun: --env-diff runs programs of its own; leave '${words% *}' out" ]
     done
