@@ -142,7 +142,7 @@ static int parse(const char *text, size_t n, const char *path, struct rank_file 
 {
     const char *end = text + n;
     unsigned line = 0;
-    *ret = (struct rank_file){.n = 0};
+    *ret = (struct rank_file){.path = path};
     if (memchr(text, 0, n))
         return error_set(err, EINVAL, "rank file '%.200s' is no text: it has a NUL byte", path);
     while (text < end) {
@@ -177,14 +177,14 @@ static int list_hosts(const struct rank_file *f, const struct allocation *a, str
         const struct rank_file_rank *r = &f->ranks[i];
         if (!r->host && a && r->relative >= a->nhosts)
             return error_set(err, EINVAL,
-                             "rank file line %u: '+n%u' is no host of this step, which has %zu "
-                             "(+n0 is the first)",
-                             r->line, r->relative, a->nhosts);
+                             "rank file '%.200s' line %u: '+n%u' is no host of this step, which "
+                             "has %zu (+n0 is the first)",
+                             f->path, r->line, r->relative, a->nhosts);
         if (!r->host && !a)
             continue;
         const char *name = r->host ? r->host : a->hosts[r->relative].name;
         if (hostlist_add_slots(l, name, 1, "rank file", err) < 0)
-            return error_context(err, "rank file line %u", r->line);
+            return error_context(err, "rank file '%.200s' line %u", f->path, r->line);
     }
     return 0;
 }

@@ -16,6 +16,7 @@ struct rank_file_rank {
 };
 
 struct rank_file {
+    const char *path; /* as rank_file_read() got it, borrowed */
     struct rank_file_rank *ranks;
     uint32_t n;
 };

@@ -83,7 +83,7 @@ END
     refused "line 1: 'slot=0 1' is not understood" "rank 0=a slot=0 1"
     refused "line 1: no host stands behind '='" "rank 0="
     refused "line 1: '+e1' is no host; write its name, or '+n0'" "rank 0=+e1 slot=0"
-    refused "'+n2' is no host of this step, which has 2 (+n0 is the first)" "rank 0=+n2 slot=0"
+    refused "rank file 'ranks' line 1: '+n2' is no host of this step, which has 2 (+n0 is the first)" "rank 0=+n2 slot=0"
     refused "'c' is no host of this step" "rank 0=c slot=0"
     refused "places no rank" "# nothing"
     printf 'rank 0=a slot=0\0' >ranks
