@@ -74,6 +74,9 @@ int cmdline_apply_export(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     bool all = false;
+    if (!*value)
+        return error_set(err, EINVAL,
+                         "the list is empty; is a variable unset? Write 'NONE' for no variables");
     if (keep_list(c, &c->all_apps, value, &all, err) < 0)
         return -1;
     c->all_apps.only = !all;
