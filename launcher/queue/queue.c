@@ -33,6 +33,7 @@ struct command {
     uint32_t world;    /* while it runs */
     uint32_t failures; /* how often it has failed */
     bool has_failed;   /* this time; end and why say how */
+    bool has_aborted;  /* this time: how ranks end after that does not count */
     struct rank_end end;
     char *why; /* a sentence; NULL: it has not failed */
     uint64_t start_ns;
@@ -157,6 +158,7 @@ static void has_begun(struct queue *q, struct command *c, uint32_t world)
     c->state = COMMAND_RUNNING;
     c->world = world;
     c->has_failed = false;
+    c->has_aborted = false;
     c->start_ns = loop_wallclock_ns();
     SLIST_INSERT_HEAD(&q->running, c, list);
     q->nrunning++;
@@ -260,8 +262,10 @@ bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_
         return false;
     struct command *c = find_running(q, w->root);
     q->may_start = true;
-    if (!c || c->has_failed || !counts || end->cause == END_OK || end->cause == END_KILLED)
+    if (!c || c->has_failed || c->has_aborted || !counts || end->cause == END_OK ||
+        end->cause == END_KILLED)
         return true;
+    c->has_aborted = end->cause == END_ABORT;
     if (exit_code_of_rank(end)) /* an abort may be none */
         note_failure(q, c, end);
     if (!q->goes_on)
