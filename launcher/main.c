@@ -174,6 +174,7 @@ static int run_step(struct cmdline *cmd, bool as_mpirun)
         code = EXIT_CODE_OK;
     } else if (!is_read || prepare(&r, &plan, cmd, as_mpirun, &code, &e) < 0) {
         log_error("%s", e.text);
+        code = cmd->dry_run || cmd->explain ? EXIT_CODE_MPRUN : code;
     } else if (cmd->dry_run) {
         code = dry_run(&r);
     } else if (cmd->show_plan && show_plan(&r) != 0) {

@@ -237,6 +237,8 @@ would_fail() {
     printf '#!/no/such\n' >script && chmod +x script
     would_fail 126 "not the program '/no/such' of its first line" ./script
     would_fail 127 "--wrap" --wrap /no/such true
+    run -127 mprun --preload-binary ./missing
+    run -125 mprun --dry-run --preload-binary ./missing
     # a host that is not asked is not judged
     run -0 --separate-stderr mprun --host n7:2 --dry-run ./missing
     [[ $output == *"no file on this machine"* && -z $stderr ]]
