@@ -392,7 +392,8 @@ static void leave_stopped(pid_t pid)
         ptrace(PTRACE_DETACH, pid, NULL, (void *)(uintptr_t)SIGSTOP);
 }
 
-pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err)
+/* The pid, or -1 with *ret. */
+static pid_t start(const struct spawn *s, struct spawn_failure *ret)
 {
     struct child c = {.s = s, .parent = getpid()};
     struct spawn_failure f = {.step = SPAWN_FORK};
@@ -420,6 +421,47 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
     }
     if (pid > 0 && s->stop_at_exec)
         leave_stopped(pid);
+    if (pid < 0)
+        *ret = f;
+    return pid;
+}
+
+/* Is that a file without NUL bytes at its beginning, which this process can read? */
+static bool is_text(const struct spawn *s)
+{
+    char head[256];
+    AUTO_CLOSE int at = open(s->directory ? s->directory : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_CLOSE int fd = openat(at, s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head));
+    return n > 0 && !memchr(head, 0, (size_t)n);
+}
+
+static pid_t start_by_shell(struct spawn s, struct spawn_failure *ret)
+{
+    size_t n = 0;
+    while (s.argv[n])
+        n++;
+    AUTO_FREE char **argv = calloc(n + 2, sizeof(*argv));
+    AUTO_FREE char *script = strdup(s.path);
+    if (!argv || !script) {
+        *ret = (struct spawn_failure){.step = SPAWN_FORK, .code = ENOMEM};
+        return -1;
+    }
+    argv[0] = "/bin/sh";
+    argv[1] = script;
+    for (size_t i = 1; i < n; i++)
+        argv[i + 1] = s.argv[i];
+    s.path = argv[0];
+    s.argv = argv;
+    return start(&s, ret);
+}
+
+pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err)
+{
+    struct spawn_failure f;
+    pid_t pid = start(s, &f);
+    if (pid < 0 && f.step == SPAWN_EXEC && f.code == ENOEXEC && is_text(s))
+        pid = start_by_shell(*s, &f);
     if (pid < 0) {
         if (ret_failure)
             *ret_failure = f;

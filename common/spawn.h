@@ -75,7 +75,8 @@ struct spawn_failure {
 /* Set nothing: fds {-1,-1,-1}, umask -1, cgroup_fd -1, all else zero. */
 void spawn_init(struct spawn *s);
 /* The pid, or -1 with *ret_failure (may be NULL) and err ("exec './solver': No such file ..."); the
- * process is then reaped already. */
+ * process is then reaped already. /bin/sh reads a text that the kernel cannot execute, as with
+ * execvp(). */
 pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, struct error *err);
 /* The same, with a pipe for each descriptor of s->fds that is SPAWN_PIPE. ret_ends gets the
  * caller's ends, which are close-on-exec; -1 for descriptors without a pipe, and on failure. */

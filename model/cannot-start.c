@@ -87,7 +87,7 @@ static void add_wrong_format(struct error *err, const char *program, const char 
     if (n == 0) {
         add(err, "; the file is empty");
     } else if (n < (ssize_t)sizeof(e) || memcmp(e.e_ident, ELFMAG, SELFMAG) != 0) {
-        add(err, "; a script needs a first line such as '#!/bin/sh'");
+        add(err, "; it is neither a program nor a script that can be read");
     } else if (e.e_type != ET_EXEC && e.e_type != ET_DYN) {
         add(err, "; it is an object file that has yet to be linked");
     } else if (read_head("/", "proc/self/exe", head, sizeof(head)) == (ssize_t)sizeof(own)) {

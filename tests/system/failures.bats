@@ -46,9 +46,23 @@ said() {
     mkdir directory
     run -126 --separate-stderr mprun -q -n 2 ./directory
     said "start rank 0 on $HOST" "'./directory'"
+    printf 'data\0' >plain
     chmod +x plain
     run -126 --separate-stderr mprun -q -n 2 ./plain
-    said "start rank 0 on $HOST" "'./plain'" "Exec format error" "#!/bin/sh"
+    said "start rank 0 on $HOST" "'./plain'" "Exec format error; it is neither a program nor a script"
+}
+
+@test "the shell runs a script without a first line, as under mpiexec.hydra" {
+    mkdir bin
+    echo 'echo "$0" "$#" "$2"; exit 7' >bin/script
+    chmod +x bin/script
+    run -7 --separate-stderr mprun -n 1 bin/script 'a b' 'c  d'
+    [ "$output" = "bin/script 2 c  d" ]
+    PATH=$PWD/bin:$PATH run -7 --separate-stderr mprun -n 1 --wdir / script 1 2
+    [ "$output" = "$PWD/bin/script 2 2" ]
+    run -7 --separate-stderr mprun -n 1 --wrap bin/script true 2
+    [ "$output" = "bin/script 2 2" ]
+    run -0 --separate-stderr mprun -n 1 --dry-run bin/script
 }
 
 @test "what was meant is named: near programs in the directory and in PATH, modules, what the file is" {

@@ -230,8 +230,8 @@ would_fail() {
     would_fail 127 "execute './missing'" ./missing
     would_fail 125 "change to directory '/no/such': No such file or directory; every host needs it" --wdir /no/such true
     would_fail 125 "change to directory '/dev/null': Not a directory; name a directory with --wdir" --wdir /dev/null true
-    echo text >file && chmod +x file
-    would_fail 126 "a script needs a first line" ./file
+    printf 'data\0' >file && chmod +x file
+    would_fail 126 "neither a program nor a script" ./file
     chmod -x file
     [ "$(id -u)" = 0 ] || would_fail 126 "chmod +x" ./file
     printf '#!/no/such\n' >script && chmod +x script
