@@ -218,7 +218,8 @@ static size_t own_variables(const struct rank_environment *e, struct rank_name n
     ADD("OMPI_COMM_WORLD_LOCAL_RANK=%u", local);
     ADD("OMPI_COMM_WORLD_LOCAL_SIZE=%u", nlocal);
     ADD("OMPI_COMM_WORLD_NODE_RANK=%u", local);
-    ADD("OMPI_UNIVERSE_SIZE=%u", l->step.universe ? l->step.universe : l->step.nranks);
+    if (l->step.pmi) /* where it is set, Open MPI's mpirun starts nothing */
+        ADD("OMPI_UNIVERSE_SIZE=%u", l->step.universe ? l->step.universe : l->step.nranks);
     if (l->step.slurm_variables) {
         ADD("SLURM_PROCID=%u", name.rank);
         ADD("SLURM_LOCALID=%u", local);

@@ -119,6 +119,24 @@ rank 5 of 6 app 1 shared 3 ok" ]
     [ -e other ] || skip "needs mpicc.openmpi or mpicc.mpich"
 }
 
+@test "launchers that a step starts run their programs: mprun, mpiexec.hydra, and mpirun with --pmi none" {
+    needs_mpicc openmpi
+    command -v mpirun.openmpi >/dev/null && command -v mpiexec.hydra >/dev/null || skip "needs mpirun.openmpi and mpiexec.hydra"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    program=$(mpi_program world)
+    for launcher in "$MPRUN -q --oversubscribe" "mpirun.openmpi --oversubscribe"; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr mprun --pmi none -n 1 $launcher -n 2 "$program"
+        [ "$(grep -c ' of 2 app 0 shared 2 ok$' <<<"$output")" = 2 ]
+    done
+    run -0 --separate-stderr mprun -n 1 "$MPRUN" -q --oversubscribe -n 2 "$program"
+    [ "$(grep -c ' of 2 app 0 shared 2 ok$' <<<"$output")" = 2 ]
+    # Hydra may die of a SIGPIPE where its rank 0 ends before it has read its input; other ranks never see an end of theirs
+    run -0 --separate-stderr mprun -n 1 mpiexec.hydra -n 2 sh -c '[ $PMI_RANK = 1 ] || cat; echo $PMI_RANK of $PMI_SIZE'
+    [ "$(sort <<<"$output")" = "0 of 2
+1 of 2" ]
+}
+
 @test "ranks find their place in the variables of mprun, Open MPI, PMIx and PMI-1" {
     run -0 --separate-stderr mprun --rm local:2 --oversubscribe -n 5 sh -c 'env >env.$MPRUN_RANK'
     for rank in 0 1 2 3 4; do
