@@ -72,6 +72,7 @@ static int run_to_end(struct run *r)
 {
     const struct rank_end *first;
     bool are_lone = lone_ranks_foresee(r->plan);
+    lone_ranks_warn_of_mix(r->plan);
     step_begin(r);
     loop_run(r->loop);
     host_failures_say(&r->host_failures);

@@ -47,15 +47,43 @@ static bool look_at(const char *word, const struct app *app, struct lone *ret)
 }
 
 /* The program may stand behind others: "env -i ./a". */
+static bool find_in(const struct app *app, struct lone *ret)
+{
+    for (size_t k = 0; app->argv[k]; k++)
+        if ((k == 0 || strchr(app->argv[k], '/')) && look_at(app->argv[k], app, ret))
+            return true;
+    return false;
+}
+
 static bool find(const struct step_plan *p, struct lone *ret)
 {
-    for (size_t i = 0; p->step.nranks > 1 && i < p->step.napps; i++) {
-        const struct app *app = &p->step.apps[i];
-        for (size_t k = 0; app->argv[k]; k++)
-            if ((k == 0 || strchr(app->argv[k], '/')) && look_at(app->argv[k], app, ret))
-                return true;
-    }
+    for (size_t i = 0; p->step.nranks > 1 && i < p->step.napps; i++)
+        if (find_in(&p->step.apps[i], ret))
+            return true;
     return false;
+}
+
+void lone_ranks_warn_of_mix(const struct step_plan *p)
+{
+    struct lone first = {.family = NULL}, l;
+    bool is_mix = false;
+    for (size_t i = 0; p->step.napps > 1 && !is_mix && i < p->step.napps; i++) {
+        if (!find_in(&p->step.apps[i], &l))
+            continue;
+        if (!first.family) {
+            first = l;
+            continue;
+        }
+        is_mix = first.family->pmi != l.family->pmi;
+        if (is_mix)
+            log_warn(
+                "'%s' is linked with %s and '%s' with %s: their ranks cannot be one world, and "
+                "MPI_Init may wait for the others for ever; start them as two steps, or link "
+                "both with one MPI",
+                first.program, first.family->name, l.program, l.family->name);
+        free(l.library);
+    }
+    free(first.library);
 }
 
 bool lone_ranks_foresee(const struct step_plan *p)

@@ -10,6 +10,8 @@
 
 struct step_plan;
 
+/* Before the start: warns if programs of the step are of two MPIs. */
+void lone_ranks_warn_of_mix(const struct step_plan *p);
 /* Before the start: warns if --pmi leaves out what an MPI program needs. Returns whether it has. */
 bool lone_ranks_foresee(const struct step_plan *p);
 /* The ranks have ended by themselves, and no rank's MPI library found PMI: warns if the program is

@@ -328,6 +328,19 @@ mpich pmix libmpich.so. PMI-1 pmi1,pmi2
 END
 }
 
+@test "programs of two MPIs in one step are named before the start, those of one are not" {
+    needs_mpicc openmpi
+    needs_mpicc mpich
+    one=$(mpi_program world openmpi)
+    other=$(mpi_program world mpich)
+    run --separate-stderr mprun --oversubscribe --timeout 1 -n 1 env "$one" : -n 1 true : -n 1 "$other"
+    printf '%s\n' "$status" "$stderr"
+    [[ $stderr == "mprun: '$one' is linked with Open MPI and '$other' with MPICH: their ranks cannot be one world"* ]]
+    [ "$(grep -c "one world" <<<"$stderr")" -eq 1 ]
+    run -0 --separate-stderr mprun --oversubscribe -n 1 "$one" : -n 1 env "$one"
+    [ -z "$stderr" ]
+}
+
 @test "ranks of an MPI program that have not connected are named at the end, whatever stands before the program" {
     needs_mpicc mpich
     program=$(mpi_program world mpich)
