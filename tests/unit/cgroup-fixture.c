@@ -87,6 +87,12 @@ void fixture_close(struct fixture *f)
     alarm(0);
 }
 
+void fixture_assert_dead(pid_t pid)
+{
+    pid_t rc = waitpid(pid, NULL, 0);
+    assert_true(rc == pid || (rc < 0 && errno == ECHILD));
+}
+
 struct cgroup_leaf *fixture_leaf(struct fixture *f, unsigned rank, const struct limits *limits)
 {
     struct rank_name name = {.rank = rank};

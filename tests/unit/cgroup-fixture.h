@@ -26,6 +26,9 @@ int fixture_try(struct fixture *f, enum tracking level, const struct limits *hos
                 const pid_t *self, size_t nself);
 /* Kill and remove everything, and assert that it is gone. */
 void fixture_close(struct fixture *f);
+/* After fixture_close(), which has killed the process, and may have reaped it: it leaves its cgroup
+ * a moment before it can be reaped. */
+void fixture_assert_dead(pid_t pid);
 
 struct cgroup_leaf *fixture_leaf(struct fixture *f, unsigned rank, const struct limits *limits);
 /* A process that is in the leaf when this returns, calls fn, and exits with what it returns. */

@@ -88,7 +88,7 @@ static void a_rank_writes_itself_into_its_leaf(void **state)
     assert_int_equal(pids[0], pid);
     free(pids);
     fixture_close(&f);
-    assert_int_equal(waitpid(pid, NULL, 0), -1);
+    fixture_assert_dead(pid);
 }
 
 static void ranks_that_share_write_themselves_into_the_one_cgroup(void **state)

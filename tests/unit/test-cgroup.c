@@ -157,7 +157,7 @@ static void a_rank_is_born_in_its_leaf(void **state)
     assert_int_equal(process_in(leaf), pid);
     assert_in_leaf(&f, pid, "0.7.0");
     fixture_close(&f);
-    assert_int_equal(waitpid(pid, NULL, 0), -1); /* reaped by then */
+    fixture_assert_dead(pid);
 }
 
 static void a_rank_has_one_leaf(void **state)
@@ -484,7 +484,7 @@ static void a_frozen_rank_does_not_run_and_can_be_killed(void **state)
     freeze(&f, 1);
     munmap((void *)n, sizeof(*n));
     fixture_close(&f); /* kills it as it is */
-    assert_int_equal(waitpid(pid, NULL, 0), -1);
+    fixture_assert_dead(pid);
 }
 
 /* ---- usage ----------------------------------------------------------------------------------- */

@@ -123,6 +123,6 @@ EOF
     run -0 qsub_wait -pe lab "$(mprund_hosts | wc -w)" -l m_mem_free=200M <<<'mprun --self-test'
     echo "$output"
     grep '^cores    ok ' <<<"$output"
-    [ "$VMRUN_CGROUP" != v2 ] || grep '^limits   ok .* exceeded its memory limit 64 MiB .*; exit code 137$' <<<"$output"
+    [ "$VMRUN_CGROUP" != v2 ] || grep '^limits   ok .* exceeded its memory limit 64 MiB; exit code 137$' <<<"$output"
     grep '^mprund   ok       it answers on n1 .*; on each the job has the limit it asks for (m_mem_free=200M)$' <<<"$output"
 }
