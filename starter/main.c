@@ -190,9 +190,8 @@ static int run_agent(struct keeper *k, const uint8_t *key, struct preamble *star
                      struct kept_worker *ret)
 {
     int code = agent_run(k, key, start, ret);
-    detach_input_and_output();
-    if (code >= 0)
-        dup2(STDIN_FILENO, STDERR_FILENO); /* it ends for the holder with the task */
+    if (code < 0) /* the holder takes the end of the agent's output for the end of its task */
+        detach_input_and_output();
     return code;
 }
 
