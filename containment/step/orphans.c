@@ -137,8 +137,7 @@ static int sweep_one(const struct swept *s, double deadline, struct error *err)
     if (inside) {
         (void)at_remove(ranks);
         /* where the parent has controllers it cannot take us back */
-        at_move_all((struct cgroup_at){s->dir, "starter"},
-                           (struct cgroup_at){s->parent_fd, "."});
+        at_move_all((struct cgroup_at){s->dir, "starter"}, (struct cgroup_at){s->parent_fd, "."});
     }
     return at_remove_or_tell(all, s->path, err);
 }

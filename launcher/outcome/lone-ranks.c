@@ -6,8 +6,9 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "launcher/preload/shared-libraries.h"
+#include "common/words.h"
 #include "launcher/preload/program-path.h"
+#include "launcher/preload/shared-libraries.h"
 #include "launcher/step/step-plan.h"
 
 /* The first line that fits counts. */
@@ -67,7 +68,11 @@ void lone_ranks_warn_of_mix(const struct step_plan *p)
 {
     struct lone first = {.family = NULL}, l;
     bool is_mix = false;
-    for (size_t i = 0; p->step.napps > 1 && !is_mix && i < p->step.napps; i++) {
+    size_t n = p->step.pmi_is_expected && p->step.napps > 1 ? p->step.napps : 0;
+    for (size_t i = 0; i < n && !is_mix; i++) {
+        const char *const *words = (const char *const *)p->step.apps[i].argv;
+        if (first.program && is_any_of(first.program, words)) /* its file has been read */
+            continue;
         if (!find_in(&p->step.apps[i], &l))
             continue;
         if (!first.family) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "launcher/preload/shared-libraries.h"
 #include "launcher/preload/program-path.h"
+#include "launcher/preload/shared-libraries.h"
 #include "model/step.h"
 
 static bool any_program(const struct step *s, bool (*is)(const char *path))

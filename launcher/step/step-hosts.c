@@ -87,8 +87,8 @@ static int take_nodes(struct step_plan *p, struct error *err)
     return 0;
 }
 
-/* Of the hosts, where --dry-run was told one; else of this machine, which hosts are taken to be
- * like. */
+/* Returns the topology that all hosts are taken to have: the one that --dry-run was told, else that
+ * of this machine. NULL with err. */
 static struct topology *host_topology(const struct step_plan *p, struct error *err)
 {
     return p->cmd->place.topology ? topology_load_from(p->cmd->place.topology, err)
@@ -111,7 +111,7 @@ static uint32_t count_parts(const struct step_plan *p, enum level level, struct 
     return n;
 }
 
-/* Of the NUMA nodes of a host: those that the line has listed, if it has. */
+/* Returns how many NUMA nodes of a host count: those that the user has listed, or all. */
 static uint32_t count_listed(const char *list, uint32_t all)
 {
     AUTO(idset_free) struct idset nodes = {0};
@@ -176,7 +176,8 @@ static void take_cpus_as_slots(struct step_plan *p)
     }
 }
 
-/* What a slot is. */
+/* Makes a slot what the user wants it to be: a core, a hardware thread, or one of the posed host.
+ */
 static int choose_slots(struct step_plan *p, struct error *err)
 {
     take_cpus_as_slots(p);
@@ -189,8 +190,8 @@ static int choose_slots(struct step_plan *p, struct error *err)
 
 /* Where parts of hosts count other hosts are taken to have as many as this one; one that has less
  * refuses its ranks. */
-int step_plan_options(const struct step_plan *p, const struct placement_options *place,
-                      struct plan_options *ret, struct error *err)
+int step_hosts_options(const struct step_plan *p, const struct placement_options *place,
+                       struct plan_options *ret, struct error *err)
 {
     enum level map = place->bind.map;
     bool counts =
@@ -232,7 +233,7 @@ int step_plan_options(const struct step_plan *p, const struct placement_options 
     return 0;
 }
 
-struct binding_request step_plan_binding(const struct placement_options *place)
+struct binding_request step_hosts_binding(const struct placement_options *place)
 {
     struct binding_request b = place->bind;
     b.in_turn |=
@@ -295,7 +296,7 @@ static int place_step(struct step_plan *p, struct error *err)
     struct plan_options o;
     AUTO_FREE uint32_t *sequence = NULL;
     size_t n = 0;
-    if (step_plan_options(p, place, &o, err) < 0)
+    if (step_hosts_options(p, place, &o, err) < 0)
         return -1;
     if (place->in_sequence && named_sequence(&p->hosts, &p->alloc, &sequence, &n, err) < 0)
         return error_context(err, place->is_arbitrary
@@ -341,7 +342,7 @@ static int place_program(struct step_plan *p, size_t number, uint32_t first, uin
     AUTO(hostlist_free) struct hostlist named = {.stated = 0};
     struct plan_options o;
     struct offer offer;
-    int rc = step_plan_options(p, place, &o, err);
+    int rc = step_hosts_options(p, place, &o, err);
     if (rc == 0 && p->cmd->own_hosts)
         rc = read_own_hosts(p, app, &named, err);
     offer_create(&offer, p->nhosts);

@@ -8,8 +8,9 @@
  * placement of the plan, whose allocation is known. Returns 0, or -1 with err. */
 int step_hosts_choose(struct step_plan *p, struct error *err);
 
-/* How ranks with these options are placed on hosts. -1 with err: no machine has such parts. */
-int step_plan_options(const struct step_plan *p, const struct placement_options *place,
-                      struct plan_options *ret, struct error *err);
+/* Writes how ranks with these options are placed on hosts. Returns 0; -1 with err: no machine has
+ * such parts. */
+int step_hosts_options(const struct step_plan *p, const struct placement_options *place,
+                       struct plan_options *ret, struct error *err);
 /* Returns the request by which a host deals ranks with these options to its cores. */
-struct binding_request step_plan_binding(const struct placement_options *place);
+struct binding_request step_hosts_binding(const struct placement_options *place);

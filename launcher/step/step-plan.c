@@ -142,7 +142,7 @@ static int copy_apps(struct step_plan *p, struct error *err)
         }
         if (from->place) {
             s->apps[i].bind = must(malloc(sizeof(*s->apps[i].bind)));
-            *s->apps[i].bind = step_plan_binding(from->place);
+            *s->apps[i].bind = step_hosts_binding(from->place);
             take_defaults(p, from->place, s->apps[i].bind);
         }
     }
@@ -234,7 +234,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
 {
     struct step *s = &p->step;
     *s = p->cmd->step;
-    s->bind = step_plan_binding(&p->cmd->place);
+    s->bind = step_hosts_binding(&p->cmd->place);
     if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0)
         return -1;
     copy_host_env(p->adapter->host_env, s);
