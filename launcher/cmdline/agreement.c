@@ -101,12 +101,12 @@ int cmdline_check_agreement(const struct cmdline *c, struct error *err)
     if (c->place.topology && !c->dry_run)
         return error_set(err, EINVAL, "--topology is for --dry-run alone; add that");
     if (c->place.short_per_host && c->nranks > 0 && c->napps == 1)
-        return error_set(err, EINVAL,
-                         "'-N %.20s' and '-n %u' are %.20s ranks on each host to mpirun, and %u "
-                         "ranks on %.20s hosts to srun; write '--npernode %.20s' or '--nodes "
-                         "%.20s', or '--as mpirun' or '--as srun' first on the line",
-                         c->place.short_per_host, c->nranks, c->place.short_per_host, c->nranks,
-                         c->place.short_per_host, c->place.short_per_host, c->place.short_per_host);
+        return error_set(
+            err, EINVAL,
+            "'-N %.20s' and '-n %u': -N is the number of ranks on each host to mpirun, "
+            "and the number of hosts to srun; write '--npernode %.20s' or '--nodes "
+            "%.20s', or '--as mpirun' or '--as srun' first on the line",
+            c->place.short_per_host, c->nranks, c->place.short_per_host, c->place.short_per_host);
     if (check_named_places(&c->place, err) < 0)
         return -1;
     if (c->step.stdin_target == STDIN_RANK && c->nranks > 0 && c->step.stdin_rank >= c->nranks)

@@ -8,6 +8,8 @@
 
 #include "common/cleanup.h"
 #include "common/cpus.h"
+#include "common/idset.h"
+#include "common/log.h"
 #include "common/must.h"
 #include "common/number.h"
 #include "launcher/worlds/offer.h"
@@ -15,25 +17,20 @@
 #include "rm-adapters/hosts/hostlist.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 
-static void leave_out(struct allocation *a, const char *name)
+static void leave_out(struct allocation *a, size_t index)
 {
-    for (size_t i = 0; i < a->nhosts; i++) {
-        struct alloc_host *h = &a->hosts[i];
-        if (strcmp(h->name, name) != 0)
-            continue;
-        free(h->name);
-        free(h->core_list);
-        idset_free(&h->cores);
-        memmove(h, h + 1, (--a->nhosts - i) * sizeof(*h));
-        return;
-    }
+    struct alloc_host *h = &a->hosts[index];
+    free(h->name);
+    free(h->core_list);
+    idset_free(&h->cores);
+    memmove(h, h + 1, (--a->nhosts - index) * sizeof(*h));
 }
 
 static int leave_out_here(struct allocation *a, struct error *err)
 {
     for (size_t i = a->nhosts; i > 0; i--)
         if (a->hosts[i - 1].here)
-            leave_out(a, a->hosts[i - 1].name);
+            leave_out(a, i - 1);
     return a->nhosts ? 0 : error_set(err, EINVAL, "--nolocal: there is no host but this one");
 }
 
@@ -46,24 +43,34 @@ static int skip_hosts(struct step_plan *p, struct error *err)
                          "--relative %u leaves no host: there %s %zu, of which the first is 0", n,
                          p->alloc.nhosts == 1 ? "is" : "are", p->alloc.nhosts);
     for (; n > 0; n--)
-        leave_out(&p->alloc, p->alloc.hosts[0].name);
+        leave_out(&p->alloc, 0);
     return 0;
 }
 
-/* --exclude: it may name hosts that the job does not have. */
+/* --exclude: lists for all jobs of a user may name hosts that this job does not have, so these are
+ * no errors. */
 static int exclude_hosts(struct step_plan *p, struct error *err)
 {
-    for (size_t i = 0; i < p->cmd->place.nexcluded; i++) {
-        AUTO(hostlist_free) struct hostlist named = {.stated = 0};
-        int rc = hostlist_parse(p->cmd->place.excluded[i], &named, err);
-        for (size_t k = 0; rc == 0 && k < named.allocation.nhosts; k++)
-            leave_out(&p->alloc, named.allocation.hosts[k].name);
-        if (rc < 0)
+    struct allocation *a = &p->alloc;
+    const struct placement_options *place = &p->cmd->place;
+    AUTO(hostlist_free) struct hostlist named = {.stated = 0};
+    AUTO(idset_free) struct idset out = {.words = NULL};
+    for (size_t i = 0; i < place->nexcluded; i++)
+        if (hostlist_parse(place->excluded[i], &named, err) < 0)
             return error_context(err, "--exclude");
+    for (size_t i = 0; i < named.allocation.nhosts; i++) {
+        const struct alloc_host *h = named_find(a, named.allocation.hosts[i].name);
+        if (h)
+            idset_add(&out, (uint32_t)(h - a->hosts));
+        else
+            log_note("--exclude: '%.100s' is no host of this job", named.allocation.hosts[i].name);
     }
-    if (p->alloc.nhosts == 0)
+    for (size_t i = a->nhosts; i > 0; i--)
+        if (idset_has(&out, (uint32_t)i - 1))
+            leave_out(a, i - 1);
+    if (a->nhosts == 0)
         return error_set(err, EINVAL, "--exclude leaves no host");
-    return p->cmd->place.no_local ? leave_out_here(&p->alloc, err) : 0;
+    return place->no_local ? leave_out_here(a, err) : 0;
 }
 
 /* --nodes: the first hosts of the job. */
@@ -80,7 +87,7 @@ static int take_nodes(struct step_plan *p, struct error *err)
                              ? "'--rm local:N' lets this machine pose as N hosts"
                              : "name more hosts, or submit the job with more");
     while (a->nhosts > c->place.nodes_max)
-        leave_out(a, a->hosts[a->nhosts - 1].name);
+        leave_out(a, a->nhosts - 1);
     if (c->nranks && c->nranks < a->nhosts && c->dialect != DIALECT_SRUN)
         return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
                          a->nhosts);

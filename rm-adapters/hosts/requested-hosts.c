@@ -215,6 +215,13 @@ static const struct alloc_host *find_named(const struct allocation *a, size_t ne
     return found;
 }
 
+const struct alloc_host *named_find(const struct allocation *a, const char *name)
+{
+    struct self self;
+    self_find(&self);
+    return find_named(a, 0, &self, name);
+}
+
 int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t **ret,
                   struct error *err)
 {

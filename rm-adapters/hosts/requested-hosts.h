@@ -18,6 +18,9 @@ int named_cut(const struct host_request *request, struct hostlist *granted, cons
  * Indices of a's hosts, *ret_n of them; the caller frees *ret. -1 with err. */
 int named_sequence(const struct host_request *request, const struct allocation *a, uint32_t **ret,
                    size_t *ret_n, struct error *err);
+/* The host that the user calls so: by its name, with or without a domain, or as this machine.
+ * NULL: there is none, or several have that name without a domain. */
+const struct alloc_host *named_find(const struct allocation *a, const char *name);
 /* For each mention in l the index of its host in a; the caller frees *ret. 0, or -1 with err. */
 int named_indices(const struct hostlist *l, const struct allocation *a, uint32_t **ret,
                   struct error *err);

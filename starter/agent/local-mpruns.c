@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "starter/agent/local-mpruns.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +52,7 @@ static void forget(struct local_mpruns *l, struct local_mprun *m)
 static void take_mprun(struct local_mpruns *l)
 {
     int fd = holder_accept(l->listen_fd);
+    l->is_full = fd < 0 && (errno == EMFILE || errno == ENFILE);
     if (fd < 0)
         return;
     l->all = must(reallocarray(l->all, l->n + 1, sizeof(*l->all)));
@@ -80,9 +82,10 @@ static bool take_messages(struct local_mpruns *l, const struct local_mprun *from
     return rc < 0;
 }
 
-void local_mpruns_poll(const struct local_mpruns *l, struct polled *p)
+void local_mpruns_poll(struct local_mpruns *l, struct polled *p)
 {
-    polled_add(p, l->listen_fd, POLLIN);
+    polled_add(p, l->is_full ? -1 : l->listen_fd, POLLIN);
+    l->is_full = false;
     for (size_t i = 0; i < l->n; i++)
         polled_add(p, l->all[i].fd, POLLIN);
 }

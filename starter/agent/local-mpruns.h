@@ -6,6 +6,7 @@
  * (agent-channel.h). On the holder's own host the name is taken, and the agent does not listen. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct local_mprun {
 struct local_mpruns { /* all zero, but for listen_fd -1: nobody listens; local-mpruns.c changes it
                        */
     int listen_fd;
+    bool is_full; /* there was no descriptor for an mprun that connects, which waits for a turn */
     const uint8_t *key; /* of the agent's channel; NULL: it has none */
     uint32_t last;      /* number that an mprun has got */
     uint32_t lines;     /* written to the holder */
@@ -32,7 +34,7 @@ void local_mpruns_listen(struct local_mpruns *l, const char *job, const uint8_t 
 void local_mpruns_close(struct local_mpruns *l);
 
 /* Adds the descriptors that are to be polled. */
-void local_mpruns_poll(const struct local_mpruns *l, struct polled *p);
+void local_mpruns_poll(struct local_mpruns *l, struct polled *p);
 /* Takes what has come on them: p is the first of them. */
 void local_mpruns_take(struct local_mpruns *l, const struct pollfd *p);
 /* Passes on what the holder says: the data of AGENT_PASS. */

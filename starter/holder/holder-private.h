@@ -105,6 +105,7 @@ struct holder {
     int32_t last_meets;
     char job[HOLDER_JOB_MAX]; /* "": not known */
     bool sees_end;            /* of the job */
+    bool is_full; /* it had no descriptor for an mprun that connects, which waits for a turn */
     bool is_kept; /* somebody has asked for that: agents end at the job's end at the latest */
     int keep;     /* milliseconds that agents stay without a step; < 0: until the job ends */
     double alive, needed; /* loop_now(): last AGENT_GOES_ON; last time a step needed agents */
@@ -112,6 +113,7 @@ struct holder {
 
 /* ---- peers.c: mpruns ------------------------------------------------------------------------- */
 
+/* Takes an mprun that connects. */
 void asker_accept(struct holder *h, int listen_fd);
 void asker_read(struct holder *h, struct asker *asker);
 /* Sends a message. An mprun that is NULL or has gone is told nothing. */

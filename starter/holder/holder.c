@@ -107,7 +107,7 @@ static bool wait_and_serve(struct holder *h, int job_fd)
 {
     struct polled *polled = &h->polled;
     polled->n = 0;
-    polled_add(polled, STDIN_FILENO, POLLIN); /* LISTENER, JOB */
+    polled_add(polled, h->is_full ? -1 : STDIN_FILENO, POLLIN); /* LISTENER, JOB */
     polled_add(polled, h->is_kept ? job_fd : -1, POLLIN);
     for (struct asker *a = h->askers; a; a = a->next)
         polled_add(polled, a->fd, a->waiting ? POLLIN | POLLOUT : POLLIN);
@@ -118,6 +118,7 @@ static bool wait_and_serve(struct holder *h, int job_fd)
     for (struct client *c = h->clients; c; c = c->next)
         polled_add(polled, c->says.fd, POLLIN);
     const struct pollfd *p = polled->all;
+    h->is_full = false;
     int rc = poll(polled->all, polled->n, (int)(AGENT_ALIVE_SECONDS * 1000)), why = errno;
     wake_clients(h);
     if (rc < 0)

@@ -112,6 +112,7 @@ static struct asker *add(struct holder *h)
 void asker_accept(struct holder *h, int listen_fd)
 {
     int fd = holder_accept(listen_fd);
+    h->is_full = fd < 0 && (errno == EMFILE || errno == ENFILE);
     if (fd >= 0)
         add(h)->fd = fd;
 }

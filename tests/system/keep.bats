@@ -56,6 +56,23 @@ all_over() { wait_until 5 free; }
     all_over
 }
 
+@test "a holder that has no descriptor for one more mprun waits, and takes it when it has one" {
+    run -0 --separate-stderr job '
+        ticks() { awk "{ print \$14 + \$15 }" /proc/$h/stat; }
+        m -n 2 true; h=$(holder)
+        prlimit --pid "$h" --nofile=4: # as many as it polls; the next one would be 4
+        before=$(ticks)
+        x -n 2 echo ran & p=$!
+        waits() { ss -Hxl | grep -q " LISTEN *[1-9][0-9]* .*@mprun-agents-[0-9]*-[^ ]*$JOB_ID"; }
+        until waits; do sleep .05; kill -0 $p || exit; done
+        sleep 1
+        echo $(($(ticks) - before < 10))
+        prlimit --pid "$h" --nofile=1000:
+        wait $p; echo $?'
+    [ "$output" = $'1\nran\nran\n0' ]
+    all_over
+}
+
 @test "in the job's TMPDIR a step makes nothing before something needs it" {
     COMMAND=${COMMAND/--pmi none/}
     echo brought >file

@@ -416,6 +416,9 @@ mprun: '--exclusive': no effect in mprun" ]
         run -0 --separate-stderr mprun $words --rm local:3 --npernode 1 sh -c 'echo $MPRUN_HOST_NAME'
         [ "$(sorted)" = "$(hostname)-0 $(hostname)-2 " ]
     done
+    run -0 --separate-stderr mprun --host a.example,b,c.example --rm ssh --npernode 1 --exclude a,b.example,d,a --dry-run true
+    [ "$stderr" = "mprun: --exclude: 'd' is no host of this job" ]
+    [ "$(grep -o '^host  *[^:]*' <<<"$output" | awk '{ print $2 }')" = c.example ]
     run -0 --separate-stderr mprun --as srun -r 1 -N 1 -n 1 --rm local:3 sh -c 'echo $MPRUN_HOST_NAME'
     [ "$output" = "$(hostname)-1" ]
     run -125 --separate-stderr mprun --relative 3 --rm local:3 true

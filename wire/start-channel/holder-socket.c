@@ -131,7 +131,10 @@ pid_t holder_pid(int fd)
 int holder_accept(int fd)
 {
     AUTO_CLOSE int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    return peer >= 0 && address_is_peer_of(peer, geteuid()) ? take_fd(&peer) : -1;
+    if (peer < 0 || address_is_peer_of(peer, geteuid()))
+        return take_fd(&peer);
+    errno = EPERM;
+    return -1;
 }
 
 size_t holder_message_pack(const struct holder_message *m, uint8_t ret[HOLDER_PACKED_MAX])

@@ -87,7 +87,7 @@ int holder_each(void (*fn)(void *arg, const char *job), void *arg, struct error 
 /* Returns the holder's pid, as far as the kernel knows it: of the process that has called
  * holder_listen() or, after that, listen(). */
 pid_t holder_pid(int fd);
-/* Accepts a connection. -1: there is none, or it is another user's. */
+/* Accepts a connection. -1 with errno: there is none, or it is another user's. */
 int holder_accept(int fd);
 
 /* A message without descriptors as bytes, for another host. Returns how many. */
