@@ -74,7 +74,7 @@ static void keeper_readable(void *arg, int fd, unsigned events)
         snprintf(text, sizeof(text), "on %s: %s " OOM_KILLED " (%s); ending its ranks",
                  h->with.hostname, who, limit);
     }
-    step_end_cannot_run(&h->end, h->end.exit_code, text);
+    step_end_keeper_died(&h->end, h->end.exit_code, text);
 }
 
 /* This process needs three pipes for each rank. */

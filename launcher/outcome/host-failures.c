@@ -120,6 +120,10 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, int
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     log_debug("host %s: %s", h->name, text);
+    if (f->keeper_died == h && host_failures_correct(f, h, exit_code, text)) {
+        f->keeper_died = NULL;
+        return;
+    }
     if (host_failures_is_consequence(f, h))
         return;
     if (verdict_fail_silently(f->verdict, exit_code)) {
@@ -130,6 +134,13 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, int
     if (loop_timer_is_active(&f->timer))
         list(f, h, text);
     verdict_end_ranks(f->verdict, -1, text);
+}
+
+void host_failures_keeper_died(struct host_failures *f, struct host *h, int exit_code,
+                               const char *text)
+{
+    host_failures_add(f, h, true, exit_code, "%s", text);
+    f->keeper_died = h;
 }
 
 void host_failures_was_said(struct host_failures *f, const struct host *h)

@@ -17,9 +17,10 @@ struct host_failures { /* private to host-failures.c */
     bool is_due;  /* the timer has fired; the sentence follows once pending events are handled */
     double until; /* loop_now(): the sentence waits no longer */
     struct host *first;
-    const struct host *said; /* a host that has reported its failure itself */
-    char text[900];          /* of the first */
-    bool *listed;            /* by launch_index: in the sentence */
+    const struct host *said;        /* a host that has reported its failure itself */
+    char text[900];                 /* of the first */
+    const struct host *keeper_died; /* a host of which the text says no more than that */
+    bool *listed;                   /* by launch_index: in the sentence */
 };
 
 void host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
@@ -31,6 +32,10 @@ void host_failures_free(struct host_failures *f); /* what it holds, not itself; 
  * answer any more, or may still say itself why it has failed. exit_code: of the step. */
 void host_failures_add(struct host_failures *f, struct host *h, bool silent, int exit_code,
                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* The host's worker has seen its keeper die: the text, unless the end of the start client tells
+ * more before mprun prints it. */
+void host_failures_keeper_died(struct host_failures *f, struct host *h, int exit_code,
+                               const char *text);
 /* The host's starter has written its reason to mprun's standard error: mprun adds nothing, unless
  * other hosts fail with it. */
 void host_failures_was_said(struct host_failures *f, const struct host *h);

@@ -181,12 +181,12 @@ static bool worker_may_live(const struct starter *st, int status)
 void starter_client_ended(struct starter *st, int status)
 {
     struct host *h = st->host;
-    starter_client_ends(st);
+    if (h->link)
+        link_read_rest(h->link); /* that it has joined another host, or was done */
+    starter_client_ends(st);     /* behind that: with the link's end alone less would be known */
     loop_defer_schedule(st->all->step.turn);
     if (starts_again(st, status))
         return;
-    if (h->link)
-        link_read_rest(h->link); /* that it has joined another host, or was done */
     st->worker_over = !worker_may_live(st, status);
     /* a starter that was told to go, or that only said HELLO, ends with 0 */
     if (h->state < AGENT_CLEANED) {

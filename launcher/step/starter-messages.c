@@ -105,6 +105,8 @@ static int take_cannot_run(struct host *h, const Mprun__CannotRun *m)
         (verdict_is_ending(&r->verdict) && awaits_status(r)))
         /* this one was told to end for that */
         log_debug("host %s: %s", h->name, m->text);
+    else if (m->keeper_died)
+        host_failures_keeper_died(&r->host_failures, h, code, m->text);
     else if (strstr(m->text, h->name))
         verdict_fail(&r->verdict, code, "%s", m->text);
     else

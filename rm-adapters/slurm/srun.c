@@ -223,8 +223,12 @@ static void tell_host(const struct srun *c, size_t number, const char *text)
 {
     const struct starting *s = c->of;
     const struct task *t = task_of(c, number);
-    if (!t || t->has_ended)
+    if (!t)
         return;
+    if (t->has_ended) {
+        log_note("host %s: %s", s->request.allocation->hosts[c->hosts[number]].name, text);
+        return;
+    }
     s->request.said(s->request.arg, c->hosts[number], text, strlen(text));
     s->request.said(s->request.arg, c->hosts[number], "\n", 1);
 }

@@ -49,7 +49,7 @@ said() { grep -q "$1" "$(job_err)"; }
     on n0 scancel "$(job).0"
     job_wait
     cat "$(job_err)" "$(job_out)"
-    said "STEP $(job).0 ON n1 CANCELLED"
+    said "task of srun was killed by signal 9 (Killed).*scancel" # srun's own words do not always come
     [ "$(<"$(job_out)")" != "code 0" ]
     nothing_left
     sweep_up

@@ -58,7 +58,7 @@ rests() {
     wait_until 30 more_ticks_than 4
     job=$(on n0 squeue -h -o %A)
     on_root n0 scontrol suspend "$job"
-    wait_until 20 grep -q 'hosts n1, n2: their starters have been silent for 2 s' "$ON_ERR"
+    wait_until 20 grep -q 'hosts n1, n2: their starters have been silent for [0-9]* s' "$ON_ERR"
     on_root n0 scontrol resume "$job"
     wait_until 20 grep -q 'hosts n1, n2: their starters answer again' "$ON_ERR"
     touch "$HOSTS_DIR/shared/stop"
