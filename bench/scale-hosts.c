@@ -19,7 +19,7 @@
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "model/rank-end.h"
 #include "wire/link/key-proof.h"

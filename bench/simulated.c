@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
-#include "common/path.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
+#include "common/files/path.h"
 #include "rm-adapters/adapter.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/processes/start-many.h"

@@ -15,7 +15,7 @@
 #pragma once
 
 #include "common/loop.h"
-#include "common/reaper.h"
+#include "common/processes/reaper.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/io/input.h"
 #include "launcher/io/output.h"

@@ -14,8 +14,8 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/path.h"
-#include "common/step-directory.h"
+#include "common/files/path.h"
+#include "common/files/step-directory.h"
 
 /* ---- our own --------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "model/limits.h"
 
 struct sourced_count {

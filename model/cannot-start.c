@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/near-words.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/files/fdio.h"
+#include "common/text/near-words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 
 static void add(struct error *err, const char *text)
 {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "model/step.h"
 
 /* Adds to the sentence in err what the user can do, where that is known. If the program is there

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 enum { C = 1 << HELD_BY_CGROUP, R = 1 << HELD_BY_RLIMIT, S = 1 << HELD_BY_SAMPLED };
 

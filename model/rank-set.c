@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 void rank_set_free(struct rank_set *s)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/words.h"
+#include "common/text/words.h"
 
 void app_free(struct app *a)
 {

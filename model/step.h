@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-#include "common/idset.h"
-#include "common/tty.h"
+#include "common/text/idset.h"
+#include "common/files/tty.h"
 #include "model/binding.h"
 #include "model/limits.h"
 #include "model/rank-set.h"

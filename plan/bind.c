@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "plan/slot-list.h"
 
 void plan_topology_free(struct plan_topology *t)

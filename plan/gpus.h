@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 enum {
     PLAN_GPU_WHOLE = 720720, /* parts of a GPU: up to 16 ranks share one without a rest */

@@ -10,7 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 
 /* No more ranks than so many on a host; 0: no bound. */
 static uint32_t host_bound(const struct alloc_host *h, const struct plan_options *o)

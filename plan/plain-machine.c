@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 
 static int read_list(int system, const char *path, struct idset *ret)

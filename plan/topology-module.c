@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "common/cleanup.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "plan/topology.h"
 
 static void *load_module(struct error *err)

@@ -14,11 +14,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fdio.h"
+#include "common/machine/cpus.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 
 struct topology {
     hwloc_topology_t hw;

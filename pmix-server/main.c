@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/own-stack.h"
-#include "common/words.h"
-#include "common/number.h"
+#include "common/processes/own-stack.h"
+#include "common/text/words.h"
+#include "common/text/number.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/library-socket.h"
 #include "pmix-server/pmix/nspace.h"

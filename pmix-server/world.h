@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "model/rank-set.h"
 #include "wire/mprun.pb-c.h"
 

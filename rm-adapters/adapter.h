@@ -15,7 +15,7 @@
 
 #include "common/error.h"
 #include "common/loop.h"
-#include "common/reaper.h"
+#include "common/processes/reaper.h"
 #include "model/allocation.h"
 
 /* ---- what mprun gives an adapter ------------------------------------------------------------- */

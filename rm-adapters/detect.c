@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/proc.h"
-#include "common/words.h"
+#include "common/processes/proc.h"
+#include "common/text/words.h"
 #include "rm-adapters/adapter.h"
 #include "rm-adapters/tunables.h"
 

@@ -11,9 +11,9 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/path.h"
-#include "common/step-directory.h"
-#include "common/words.h"
+#include "common/files/path.h"
+#include "common/files/step-directory.h"
+#include "common/text/words.h"
 #include "starter/keeper/keeper-channel.h"
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"

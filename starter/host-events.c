@@ -2,7 +2,7 @@
 /* host-events.c - see host.h: events of the node daemon, the links and the PMI server */
 #include <stdio.h>
 
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 #include "common/log.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"

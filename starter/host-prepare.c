@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fault.h"
-#include "common/proc.h"
+#include "common/machine/cpus.h"
+#include "common/processes/fault.h"
+#include "common/processes/proc.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"

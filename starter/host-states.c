@@ -4,7 +4,7 @@
  * One function per state looks at what has happened and returns the next state, or the same one.
  * Events change facts (a rank has ended, the link is gone, mppmi is ready) and schedule a turn; no
  * event but LAUNCH changes the state itself. */
-#include "common/fault.h"
+#include "common/processes/fault.h"
 #include "common/log.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"

@@ -6,7 +6,7 @@
  * before ranks can start. */
 #pragma once
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/loop.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"

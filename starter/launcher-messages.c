@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "common/fault.h"
+#include "common/processes/fault.h"
 #include "model/rank-end.h"
 #include "starter/host.h"
 #include "starter/pmi/pmi-server.h"

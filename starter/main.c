@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
-#include "common/own-stack.h"
-#include "common/words.h"
-#include "common/tty.h"
+#include "common/processes/own-stack.h"
+#include "common/text/words.h"
+#include "common/files/tty.h"
 #include "model/rank-end.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/agent/agent.h"

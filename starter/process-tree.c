@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 
 enum { TREE_MAX = 1 << 16 }; /* processes of one tree that are looked at */
 

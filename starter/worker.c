@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fault.h"
+#include "common/machine/cpus.h"
+#include "common/processes/fault.h"
 #include "common/log.h"
-#include "common/reaper.h"
-#include "common/words.h"
+#include "common/processes/reaper.h"
+#include "common/text/words.h"
 #include "containment/step/tree.h"
 #include "model/rank-end.h"
 #include "starter/host.h"

@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/loop.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/mprund-protocol.h"
 #include "tools/tool.h"
 

@@ -7,7 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 
 /* ---- what they do ---------------------------------------------------------------------------- */
 

@@ -11,9 +11,9 @@
 #include "tools/mprsrc.h"
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/files/json.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 
 struct shell {
     FILE *to;

@@ -5,11 +5,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
-#include "common/text.h"
-#include "common/words.h"
-#include "common/tty.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
+#include "common/files/tty.h"
 #include "config.h"
 
 int tool_parse(const struct tool *t, int argc, char **argv, void *request, struct error *err)

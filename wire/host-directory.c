@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <stdio.h>
 
-#include "common/step-directory.h"
+#include "common/files/step-directory.h"
 
 void host_directory_name(char ret[HOST_DIRECTORY_NAME], const uint8_t key[LINK_KEY], uint32_t host)
 {

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 const char *cgroup_controller_text(enum cgroup_controller c)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/cgroup/dir.h"
 
 void at_describe(struct cgroup_at d, char *buf, size_t n)

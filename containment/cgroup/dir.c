@@ -14,9 +14,9 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
-#include "common/proc.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
+#include "common/processes/proc.h"
 #include "containment/tunables.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 enum { CGROUP_PATH_MAX = 4096, CGROUP_NAME_MAX = 64 };
 

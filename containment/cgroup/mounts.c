@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 enum { TABLE_MAX = 8 << 20 };
 

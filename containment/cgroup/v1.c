@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 enum { TEXT_MAX = 4096, NS_PER_US = 1000 };
 

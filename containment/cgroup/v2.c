@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 enum { TEXT_MAX = 4096 };
 

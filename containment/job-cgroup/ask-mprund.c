@@ -13,7 +13,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
 #include "containment/tunables.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/job-cgroup/parents.h"
 #include "model/rank-end.h"
 

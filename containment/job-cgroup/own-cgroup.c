@@ -21,7 +21,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/driver.h"
 #include "containment/cgroup/mounts.h"

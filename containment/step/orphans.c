@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/cgroup/kill.h"
 #include "containment/tunables.h"
 #include "containment/step/hierarchy.h"

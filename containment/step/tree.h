@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/loop.h"
 #include "containment/cgroup/devices.h"
 #include "containment/job-cgroup/parents.h"

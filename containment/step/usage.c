@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* usage.c - what a rank's processes, or all ranks', used as the kernel counted it */
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/step/tree-private.h"
 
 void cgroup_leaf_usage(const struct cgroup_leaf *leaf, struct usage *u)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/idset.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/text/idset.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* The limits of a program's ranks, or of those of all. */

@@ -10,10 +10,10 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 struct named_level {

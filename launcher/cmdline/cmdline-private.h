@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "common/options.h"
+#include "common/text/options.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/cmdline/dialect.h"
 

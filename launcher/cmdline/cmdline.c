@@ -8,8 +8,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/translate.h"
 

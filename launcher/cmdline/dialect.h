@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "common/options.h"
+#include "common/text/options.h"
 
 enum dialect {
     DIALECT_MPRUN,

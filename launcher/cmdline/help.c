@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 const char *const help_subjects[] = {

@@ -15,11 +15,11 @@
 #include "launcher/cmdline/cmdline-private.h"
 
 #include "common/cleanup.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/path.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/files/path.h"
+#include "common/text/words.h"
 #include "rm-adapters/adapter.h"
 
 /* ---- words ----------------------------------------------------------------------------------- */

@@ -7,9 +7,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 const char *cmdline_keep(struct cmdline *c, char *text)

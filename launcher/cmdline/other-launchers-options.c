@@ -10,8 +10,8 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/text.h"
+#include "common/text/text.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* ---- variables ------------------------------------------------------------------------------- */

@@ -7,8 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* A copy in which mprun's letter stands for that of another launcher. */

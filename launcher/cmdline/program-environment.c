@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 
 /* Has the app an entry MARK NAME for this variable, of which `entry` is NAME or NAME=...? */

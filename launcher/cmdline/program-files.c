@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
 

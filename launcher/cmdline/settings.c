@@ -10,10 +10,10 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/path.h"
-#include "common/spawn.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/files/path.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/word-lines.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/words.h"
+#include "common/files/fdio.h"
+#include "common/text/words.h"
 
 enum { FILE_MAX = 4 << 20 };
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/files/json.h"
 #include "common/must.h"
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "config.h"
 
 static void put_known(struct json *in, const char *key, const char *value)

@@ -10,8 +10,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
 #include "launcher/explain/explain.h"
 #include "model/cannot-start.h"
 #include "plan/topology.h"

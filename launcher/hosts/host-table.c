@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/host-name-list.h"
+#include "common/text/host-name-list.h"
 #include "common/must.h"
 #include "launcher/step/step-record.h"
 #include "launcher/worlds/worlds.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "common/log.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "launcher/tunables.h"
 #include "wire/link/heartbeat.h"
 

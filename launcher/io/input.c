@@ -20,7 +20,7 @@
 #include "common/cleanup.h"
 #include "common/loop.h"
 #include "common/must.h"
-#include "common/tty.h"
+#include "common/files/tty.h"
 #include "wire/tunables.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <sodium.h>
 
 #include "common/buffer.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "launcher/io/output-lines.h"
 
 bool line_format_is_set(const struct line_format *f)

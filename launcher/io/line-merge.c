@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/loop.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 #include "launcher/io/output-lines.h"
 #include "launcher/tunables.h"
 

@@ -12,7 +12,7 @@
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 #include "wire/messages/frame.h"
 

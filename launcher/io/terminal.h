@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <termios.h>
 
-#include "common/tty.h"
+#include "common/files/tty.h"
 
 /* Zero: no rank has a terminal, and the functions below do nothing. */
 struct terminal {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/log.h"
-#include "common/host-name-list.h"
+#include "common/text/host-name-list.h"
 #include "common/must.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"

@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "launcher/preload/program-path.h"
 #include "launcher/preload/shared-libraries.h"
 #include "launcher/step/step-plan.h"

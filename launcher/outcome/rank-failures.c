@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "launcher/outcome/exit-code.h"
 #include "launcher/outcome/first-failure.h"
 #include "launcher/outcome/step-limits.h"

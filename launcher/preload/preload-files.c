@@ -9,9 +9,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/path.h"
-#include "common/spawn.h"
-#include "common/text.h"
+#include "common/files/path.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/preload/program-path.h"
 #include "launcher/preload/shared-libraries.h"

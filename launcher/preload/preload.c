@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "model/rank-end.h"

@@ -4,8 +4,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
 #include "model/step.h"
 
 int program_path(const struct app *app, const char *name, bool spawned, char **ret,

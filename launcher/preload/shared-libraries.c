@@ -17,8 +17,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 
 enum {
     OBJECTS_MAX = 1024,

@@ -10,8 +10,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "model/cannot-start.h"
 
 enum { LISTS_MAX = 9, COMMANDS_MAX = 10 * 1000 * 1000 };

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-#include "common/json.h"
+#include "common/files/json.h"
 #include "launcher/report/report.h"
 
 /* RFC 3339, UTC, microseconds. */

@@ -7,8 +7,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text-table.h"
+#include "common/text/number.h"
+#include "common/text/text-table.h"
 
 const struct launch_phase_words launch_phase_words[LAUNCH_PHASE_COUNT] = {
     [LAUNCH_BEGUN] = {"begun", "start begun"},

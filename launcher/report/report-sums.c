@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/must.h"
-#include "common/signal-name.h"
+#include "common/processes/signal-name.h"
 
 void report_sums_free(struct report_sums *s)
 {

@@ -14,9 +14,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text-table.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/text/text-table.h"
+#include "common/text/words.h"
 
 enum format { FORMAT_TIME, FORMAT_BYTES, FORMAT_SHARE, FORMAT_COUNT };
 

@@ -5,7 +5,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "launcher/step/step-record.h"
 
 enum { STATE_HOSTS_MAX = 32 };

@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/step/step-record.h"

@@ -8,7 +8,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "launcher/step/step-record.h"
 #include "config.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/interfaces.h"
+#include "common/machine/interfaces.h"
 #include "common/log.h"
 #include "launcher/hosts/host-links.h"
 #include "wire/transport/address.h"

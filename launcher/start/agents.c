@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
-#include "common/number.h"
-#include "common/proc.h"
-#include "common/spawn.h"
+#include "common/text/number.h"
+#include "common/processes/proc.h"
+#include "common/processes/spawn.h"
 #include "launcher/outcome/host-failures.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/tunables.h"

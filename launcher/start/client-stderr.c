@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "containment/job-cgroup/oom-kills.h"
 #include "launcher/outcome/host-failures.h"

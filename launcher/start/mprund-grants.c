@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "containment/mprund-protocol.h"
 #include "launcher/tunables.h"
 

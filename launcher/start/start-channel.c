@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fault.h"
-#include "common/fdio.h"
+#include "common/processes/fault.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/tty.h"
+#include "common/files/tty.h"
 #include "launcher/io/output.h"
 #include "launcher/start/starter-private.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "launcher/outcome/host-failures.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/step/step-record.h"

@@ -6,8 +6,8 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/proc.h"
-#include "common/number.h"
+#include "common/processes/proc.h"
+#include "common/text/number.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
 

@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/tunables.h"
 #include "wire/start-channel/holder-socket.h"

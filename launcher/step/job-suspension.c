@@ -25,10 +25,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
-#include "common/proc.h"
-#include "common/reaper.h"
+#include "common/processes/proc.h"
+#include "common/processes/reaper.h"
 #include "launcher/tunables.h"
 
 /* ---- the witness and the timer --------------------------------------------------------------- */

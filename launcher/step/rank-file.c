@@ -10,11 +10,11 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "plan/slot-list.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 

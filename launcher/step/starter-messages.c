@@ -7,7 +7,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "launcher/tools/mpir.h"
 #include "launcher/run.h"
 #include "wire/messages/frame.h"

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/idset.h"
+#include "common/machine/cpus.h"
+#include "common/text/idset.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "launcher/worlds/offer.h"
 #include "plan/topology.h"
 #include "rm-adapters/hosts/hostlist.h"

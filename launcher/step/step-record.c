@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "launcher/worlds/worlds.h"
 #include "wire/tree/tree.h"
 

@@ -15,10 +15,10 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/number.h"
-#include "common/proc.h"
-#include "common/signal-name.h"
-#include "common/tty.h"
+#include "common/text/number.h"
+#include "common/processes/proc.h"
+#include "common/processes/signal-name.h"
+#include "common/files/tty.h"
 #include "launcher/run.h"
 #include "launcher/tunables.h"
 

@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "common/cleanup.h"
-#include "common/fault.h"
+#include "common/processes/fault.h"
 #include "common/log.h"
 #include "launcher/run.h"
 #include "launcher/tools/mpir.h"

@@ -4,7 +4,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "launcher/run.h"
 #include "wire/messages/values.h"
 

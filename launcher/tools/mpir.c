@@ -7,7 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "launcher/preload/program-path.h"
 #include "launcher/step/step-record.h"
 

@@ -8,8 +8,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/step/step-hosts.h"

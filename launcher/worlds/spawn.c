@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/preload/preload.h"

@@ -217,8 +217,7 @@ static bool names_program(const char *list, const char *program)
 {
     AUTO_FREE char *words = must(strdup(list));
     char *next = NULL;
-    for (char *path = strtok_r(words, ", \t", &next); path;
-         path = strtok_r(NULL, ", \t", &next)) {
+    for (char *path = strtok_r(words, ", \t", &next); path; path = strtok_r(NULL, ", \t", &next)) {
         const char *slash = strrchr(path, '/');
         if (slash && !strcmp(slash + 1, program) && access(path, X_OK) == 0)
             return true;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/options.h"
+#include "common/text/options.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 
 static int find_user(const char *user, uint32_t *ret, struct error *err)
 {

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "node-daemon/command/command.h"
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/syscalls.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 #include "node-daemon/supervisor/supervisor.h"
 
 static int set_trace(void *target, const char *value, struct error *err)

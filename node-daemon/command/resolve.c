@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "containment/cgroup/mounts.h"
 #include "node-daemon/command/make-ground.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* status-json.c - `mprund status --json`; unknown values and missing limits are absent */
-#include "common/json.h"
+#include "common/files/json.h"
 #include "node-daemon/command/command.h"
 
 static void put_amount(struct json *in, const char *key, uint64_t value)

@@ -9,8 +9,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text-table.h"
+#include "common/text/number.h"
+#include "common/text/text-table.h"
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/mounts.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/cgroup/controllers.h"
 #include "containment/cgroup/dir.h"
 #include "containment/mprund-protocol.h"

@@ -11,7 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/conf/conf-private.h"
 

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 enum conf_systemd { SYSTEMD_AUTO, SYSTEMD_YES, SYSTEMD_TRY, SYSTEMD_NO };
 /* May a job's cores be shared where there are too few? OFF: none are chosen. */

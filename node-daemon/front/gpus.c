@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 
 enum { DEVICES_MAX = 1024 };

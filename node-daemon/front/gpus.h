@@ -2,7 +2,7 @@
 /* gpus.h - the GPUs of this host, by the ids that jobs are given */
 #pragma once
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "node-daemon/conf/conf.h"
 
 struct gpu {

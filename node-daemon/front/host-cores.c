@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fdio.h"
+#include "common/machine/cpus.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 
 enum { LIST_MAX = 16384 };

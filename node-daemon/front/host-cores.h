@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 /* Groups of cores, each within one of the next kind: those that share the last cache, a NUMA node,
  * a package, the host. */

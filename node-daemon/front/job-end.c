@@ -11,7 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "node-daemon/front/jobs-private.h"
 #include "node-daemon/lib/trace.h"
 

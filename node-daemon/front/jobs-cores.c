@@ -16,7 +16,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/cgroup/dir.h"
 #include "node-daemon/front/host-cores.h"
 #include "node-daemon/front/jobs-private.h"

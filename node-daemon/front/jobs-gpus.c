@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "node-daemon/front/gpus.h"
 #include "node-daemon/front/jobs-private.h"
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 #include "node-daemon/front/jobs-private.h"
 #include "node-daemon/lib/marks.h"

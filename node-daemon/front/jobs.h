@@ -30,8 +30,8 @@ struct job {
     char reason[GRANT_TEXT_MAX]; /* why it is stuck */
     struct limits limits;        /* that were asked for; held_by says whether they hold. After a
                                     restart none is set: the kernel has them */
-    int bound;   /* root chose its limits: the manager does not change them */
-    int awaited; /* bound before its first process came */
+    int bound;                   /* root chose its limits: the manager does not change them */
+    int awaited;                 /* bound before its first process came */
     struct job_cores cores;
     char gpus[GRANT_GPUS_MAX]; /* ids of its own ones on this host: "0,1" */
     uint64_t lent;             /* how often it has lent something */

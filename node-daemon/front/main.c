@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "node-daemon/front/refine.h"
 #include "node-daemon/front/sentinel.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "node-daemon/front/jobs.h"
 #include "node-daemon/lib/trace.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 enum { STAT_MAX = 1024, PATH_SIZE = 300, LOOKS = 16, TABLE_MAX = 1 << 20 /* long paths */ };
 

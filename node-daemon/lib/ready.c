@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 void ready_release_standard(void)
 {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <seccomp.h>
 
-#include "common/sanitizers.h"
+#include "common/processes/sanitizers.h"
 
 /* None of them looks into processes, changes what the machine is, or reaches new parts of the
  * kernel.

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 enum { LIST_MAX = 4096 };
 
@@ -24,8 +24,7 @@ int delegate_to(struct cgroup_at d, uid_t uid)
 {
     char list[LIST_MAX], *save = NULL;
     AUTO_CLOSE int dir = at_open(d);
-    if (dir < 0 ||
-        file_read_at(AT_FDCWD, "/sys/kernel/cgroup/delegate", list, sizeof(list)) <= 0)
+    if (dir < 0 || file_read_at(AT_FDCWD, "/sys/kernel/cgroup/delegate", list, sizeof(list)) <= 0)
         return -1;
     for (char *f = strtok_r(list, "\n", &save); f; f = strtok_r(NULL, "\n", &save))
         if (give_file(dir, f, uid) < 0)

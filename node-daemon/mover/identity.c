@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/lib/proc-threads.h"
 

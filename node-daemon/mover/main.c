@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/mover/mover.h"

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 enum { GROUPS_MAX = 65536 };
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/reader/evidence-sources.h"
 

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "node-daemon/reader/pbs-job-file.h"
 
 enum { ENTRIES_MAX = 4096, JOB_FILE_MAX = 4 << 20, NAME_BUFFER = NAME_MAX + 1 };

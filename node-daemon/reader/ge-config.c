@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 enum { SLOTS_MAX = 1000000 };
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
-#include "common/proc.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
+#include "common/processes/proc.h"
 
 enum { TEXT_MAX = 1 << 20, ENTRIES_MAX = 4096, COMM_MAX = 15 /* the kernel cuts names off */ };
 

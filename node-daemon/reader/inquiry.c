@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/sanitizers.h"
+#include "common/processes/sanitizers.h"
 #include "node-daemon/reader/inquiry.h"
 
 #include <errno.h>
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/path.h"
-#include "common/words.h"
+#include "common/files/path.h"
+#include "common/text/words.h"
 #include "containment/mprund-protocol.h"
 
 enum {

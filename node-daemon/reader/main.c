@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/loop.h"
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/syscalls.h"

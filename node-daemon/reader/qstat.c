@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "node-daemon/lib/syscalls.h"
 #include "node-daemon/reader/inquiry.h"
 #include "rm-adapters/processes/ask-manager.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "node-daemon/reader/ge-spool.h"
 
 struct question {

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/signer-protocol.h"

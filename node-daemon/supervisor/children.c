@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 
 enum { DESCRIPTORS_CLOSED = 4096 };

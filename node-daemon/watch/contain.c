@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "node-daemon/lib/mover-link.h"
 #include "node-daemon/lib/proc-threads.h"
 

@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "node-daemon/lib/trace.h"
 #include "node-daemon/watch/proof.h"
 #include "node-daemon/watch/quarantine-private.h"

@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "node-daemon/lib/logging.h"
 #include "node-daemon/lib/syscalls.h"
 #include "node-daemon/lib/trace.h"

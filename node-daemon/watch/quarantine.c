@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "node-daemon/lib/trace.h"

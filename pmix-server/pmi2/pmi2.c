@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "pmix-server/server.h"
 #include "pmix-server/simple-pmi/connection.h"
 #include "pmix-server/simple-pmi/names.h"

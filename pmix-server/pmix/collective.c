@@ -7,7 +7,7 @@
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "common/must.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/spawn.h"

@@ -16,7 +16,7 @@
 #include <pmix.h>
 
 #include "common/log.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/tunables.h"

@@ -11,7 +11,7 @@
 #include <pmix.h>
 
 #include "common/log.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "pmix-server/pmix/library.h"
 #include "pmix-server/pmix/variables.h"
 #include "pmix-server/server.h"

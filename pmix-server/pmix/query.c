@@ -16,7 +16,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "model/rank-end.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/server.h"

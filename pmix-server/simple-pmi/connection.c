@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 #include "model/step.h"
 #include "pmix-server/pmix/spawn.h"

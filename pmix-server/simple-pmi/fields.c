@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 static int add_field(struct pmi_fields *f, char *word)
 {

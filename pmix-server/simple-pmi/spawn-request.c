@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "pmix-server/simple-pmi/kvs.h"
 #include "pmix-server/tunables.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "rm-adapters/processes/start-many.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 
 const struct resource_names resource_names_default = {
     .memory = "m_mem_free",

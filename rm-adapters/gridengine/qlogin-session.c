@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/proc.h"
-#include "common/spawn.h"
+#include "common/files/fdio.h"
+#include "common/processes/proc.h"
+#include "common/processes/spawn.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/tunables.h"
 #include "rm-adapters/processes/ask-manager.h"

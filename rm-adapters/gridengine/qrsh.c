@@ -14,9 +14,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/proc.h"
-#include "common/spawn.h"
-#include "common/text.h"
+#include "common/processes/proc.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/tunables.h"
 #include "rm-adapters/processes/ask-manager.h"

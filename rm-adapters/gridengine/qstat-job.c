@@ -13,9 +13,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 enum {

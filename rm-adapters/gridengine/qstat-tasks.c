@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 #include "rm-adapters/gridengine/qstat-xml.h"
 
 struct tasks {

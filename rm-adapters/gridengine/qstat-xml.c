@@ -14,7 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 
 /* ---- harmless bytes -------------------------------------------------------------------------- */
 

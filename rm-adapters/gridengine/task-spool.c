@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 
 enum { CONFIG_MAX = 8 << 20 }; /* bytes; the arguments of a job stand in it, too */
 

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
-#include "common/words.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
+#include "common/text/words.h"
 
 enum syntax { SYNTAX_ANY, SYNTAX_OPENMPI, SYNTAX_HYDRA, SYNTAX_GRIDENGINE };
 

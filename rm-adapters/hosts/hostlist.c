@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/number.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/text/words.h"
 
 /* ---- each host once -------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/words.h"
+#include "common/text/words.h"
 
 enum { DIGITS_MAX = 9 };
 static const char digits[] = "0123456789";

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/interfaces.h"
+#include "common/machine/interfaces.h"
 #include "common/must.h"
 
 static int read_lists(const struct host_request *r, struct hostlist *l, struct error *err)

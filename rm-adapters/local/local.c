@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/number.h"
+#include "common/machine/cpus.h"
+#include "common/text/number.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/tunables.h"
 #include "rm-adapters/processes/start-many.h"

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/spawn.h"
+#include "common/text/number.h"
+#include "common/processes/spawn.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/processes/start-many.h"
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-message.h"

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 #include "rm-adapters/tunables.h"
 

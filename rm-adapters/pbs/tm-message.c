@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 #include "rm-adapters/pbs/dis.h"
 
 enum { PROTOCOL_PBS = 2, PROTOCOL_TORQUE = 5, VERSION = 2, CODE_ERROR = 999, HEADER = 11 };

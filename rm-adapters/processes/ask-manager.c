@@ -10,7 +10,7 @@
 
 #include "common/cleanup.h"
 #include "common/loop.h"
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "rm-adapters/tunables.h"
 
 enum { ERRORS_MAX = 4096, COMMAND_MAX = 1 << 20 }; /* bytes kept of errors; of an answer */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/must.h"
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "rm-adapters/tunables.h"
 
 /* ---- one client ------------------------------------------------------------------------------ */

@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 
 /* NULL: not set, or empty. */

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 enum srun_says {
     SRUN_TASK_SAID,   /* `task` wrote `text` */

@@ -28,12 +28,12 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "rm-adapters/slurm/slurm-private.h"
 #include "rm-adapters/slurm/srun-words.h"
 #include "rm-adapters/starter-side/starter-side.h"

@@ -13,9 +13,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "rm-adapters/processes/start-many.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 #include "rm-adapters/tunables.h"

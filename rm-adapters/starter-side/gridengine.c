@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 #include "rm-adapters/gridengine/task-spool.h"
 #include "rm-adapters/starter-side/starter-side.h"
@@ -106,7 +106,7 @@ static bool is_binary(const struct task_spool *spool)
 }
 
 static void plan_binary(struct job_command *c, const struct task_spool *spool, const char *shell,
-                       char **words)
+                        char **words)
 {
     /* here Grid Engine puts -s where the command should be */
     const char *command = getenv("JOB_SCRIPT");

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-link.h"
 #include "rm-adapters/starter-side/starter-side.h"

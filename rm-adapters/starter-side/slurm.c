@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/idset.h"
-#include "common/number.h"
+#include "common/files/fdio.h"
+#include "common/text/idset.h"
+#include "common/text/number.h"
 #include "rm-adapters/slurm/slurm-private.h"
 #include "rm-adapters/starter-side/starter-side.h"
 

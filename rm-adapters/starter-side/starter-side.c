@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 
 extern const struct rm_starter_side rm_starter_side_gridengine, rm_starter_side_pbs,
     rm_starter_side_slurm, rm_starter_side_torque;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/own-name.h"
+#include "common/files/own-name.h"
 
 enum { PRESENT = IDSET_MAX };
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 /* Opens the ledger. path NULL: the user's own; where another user has taken its name, own_name()
  * finds another. Returns a descriptor; -1 with err: no ledger, or others can write or own it. */

@@ -9,8 +9,8 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/words.h"
+#include "common/text/number.h"
+#include "common/text/words.h"
 #include "containment/mprund-protocol.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/rank-binding.h"

@@ -12,7 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 enum { NVIDIA_MAJOR = 195 }; /* of /dev/nvidia0, ... */
 

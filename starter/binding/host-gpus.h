@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 /* The vendor decides which variable names a GPU. HIP counts the GPUs of CUDA_VISIBLE_DEVICES within
  * those of ROCR_VISIBLE_DEVICES, so set no variable that the host has no use for. */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
 

@@ -2,8 +2,8 @@
 /* memory-policy.h - on which NUMA nodes a rank's memory lies: --mem-bind */
 #pragma once
 
-#include "common/idset.h"
-#include "common/spawn.h"
+#include "common/text/idset.h"
+#include "common/processes/spawn.h"
 #include "model/binding.h"
 
 /* Chooses a rank's memory policy among the nodes that this process may use. Returns 1 with *ret; 0:

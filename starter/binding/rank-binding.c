@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 #include "common/log.h"
 #include "plan/plain-machine.h"
 #include "plan/topology.h"

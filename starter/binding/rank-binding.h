@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "plan/plan.h"
 
 struct rank_binding { /* other files only read it; all zero: nothing is chosen */

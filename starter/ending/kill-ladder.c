@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/pmi/pmi-server.h"

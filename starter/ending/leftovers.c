@@ -6,7 +6,7 @@
 
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ending/kill-ladder.h"

@@ -6,7 +6,7 @@
 
 #include "common/log.h"
 #include "common/must.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "starter/containment/step-containment.h"
 #include "starter/host-directories.h"
 #include "starter/keeper/keeper-channel.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "wire/messages/errand.h"
 
 static void reply(int fd, uint32_t id, int what, int value)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/loop.h"
 #include "common/must.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "starter/holder/holder-private.h"
 #include "wire/link/key-proof.h"
 

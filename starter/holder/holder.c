@@ -12,7 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/loop.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "model/rank-end.h"
 #include "starter/holder/holder-private.h"
 #include "starter/tunables.h"

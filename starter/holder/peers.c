@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 #include "starter/holder/holder-private.h"
 #include "wire/little-endian.h"

@@ -23,7 +23,7 @@
 
 #include "common/error.h"
 #include "common/loop.h"
-#include "common/tty.h"
+#include "common/files/tty.h"
 #include "model/rank-name.h"
 
 struct link;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 
 struct rank_streams *streams_new(struct rank_io *io, struct rank_name name)

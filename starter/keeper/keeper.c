@@ -19,8 +19,8 @@
 
 #include "common/cleanup.h"
 #include "common/loop.h"
-#include "common/path.h"
-#include "common/proc.h"
+#include "common/files/path.h"
+#include "common/processes/proc.h"
 #include "containment/job-cgroup/oom-kills.h"
 #include "containment/step/orphans.h"
 #include "model/rank-end.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "model/rank-end.h"
 #include "starter/tunables.h"
 

@@ -12,10 +12,10 @@
 #include <sodium.h>
 
 #include "common/cleanup.h"
-#include "common/fault.h"
-#include "common/fdio.h"
+#include "common/processes/fault.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "starter/tunables.h"
 #include "starter/services.h"
 #include "wire/mprun.pb-c.h"

@@ -67,5 +67,5 @@ void uplink_send(struct uplink *u, enum frame_type type, const ProtobufCMessage 
 void uplink_send_bytes(struct uplink *u, enum frame_type type, const void *p, size_t n);
 /* Tries to send all that waits, without blocking. */
 void uplink_flush(struct uplink *u);
-/* Calls fault_point() (common/fault.h) once earlier messages have gone out. */
+/* Calls fault_point() (common/processes/fault.h) once earlier messages have gone out. */
 void uplink_fault_point(struct uplink *u, const char *phase);

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fdio.h"
+#include "common/machine/cpus.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "model/rank-end.h"
 #include "rm-adapters/starter-side/starter-side.h"

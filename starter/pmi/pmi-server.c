@@ -8,12 +8,12 @@
 #include <sys/statvfs.h>
 
 #include "common/cleanup.h"
-#include "common/fault.h"
+#include "common/processes/fault.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/path.h"
-#include "common/reaper.h"
-#include "common/spawn.h"
+#include "common/files/path.h"
+#include "common/processes/reaper.h"
+#include "common/processes/spawn.h"
 #include "model/rank-end.h"
 #include "model/step.h"
 #include "starter/containment/step-containment.h"

@@ -12,7 +12,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 /* ---- is it the library of that time, as it was? ---------------------------------------------- */
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "starter/tunables.h"
 #include "wire/little-endian.h"
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/path.h"
+#include "common/files/path.h"
 #include "starter/tunables.h"
 
 enum {

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/must.h"
-#include "common/path.h"
-#include "common/text.h"
+#include "common/files/path.h"
+#include "common/text/text.h"
 #include "starter/host-directories.h"
 #include "starter/tunables.h"
 #include "starter/preload/preload.h"

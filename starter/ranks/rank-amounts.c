@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/must.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "model/sample-pace.h"
 #include "starter/containment/step-containment.h"
 #include "starter/pmi/pmi-server.h"

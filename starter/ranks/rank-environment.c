@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/must.h"
-#include "common/spawn.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/processes/spawn.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 #include "rm-adapters/starter-side/starter-side.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/containment/step-containment.h"

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/memory-policy.h"
 #include "starter/binding/rank-binding.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 
 /* Finds the next id of a list, without blanks around it. Returns its length, 0 at the end. */
 static size_t next_id(const char **at, const char **ret)

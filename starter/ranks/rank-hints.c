@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "model/rank-end.h"
 #include "starter/ranks/ranks-private.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/must.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "model/rank-end.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/tunables.h"

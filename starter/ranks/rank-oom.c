@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/step/tree.h"
 #include "starter/containment/step-containment.h"
 #include "starter/ranks/ranks-private.h"

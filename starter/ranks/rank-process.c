@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fault.h"
+#include "common/machine/cpus.h"
+#include "common/processes/fault.h"
 #include "common/log.h"
-#include "common/proc.h"
-#include "common/reaper.h"
+#include "common/processes/proc.h"
+#include "common/processes/reaper.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
 #include "starter/binding/rank-binding.h"

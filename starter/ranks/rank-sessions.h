@@ -7,7 +7,7 @@
 #pragma once
 
 #include "common/loop.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 
 struct rank_sessions { /* private to rank-sessions.c */
     struct loop_timer timer;

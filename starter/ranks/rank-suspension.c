@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 #include "common/log.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/job-cgroup/parents.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 #include "starter/ranks/ranks-private.h"
 #include "wire/messages/launch.h"
 

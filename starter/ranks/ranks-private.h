@@ -4,7 +4,7 @@
  * rank-restart.c uses ranks.c, which uses rank-process.c, which uses rank-exec.c. */
 #pragma once
 
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 #include "containment/step/tree.h"
 #include "model/step.h"
 #include "starter/ranks/ranks.h"

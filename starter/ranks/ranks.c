@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fault.h"
+#include "common/processes/fault.h"
 #include "common/must.h"
-#include "common/proc.h"
-#include "common/reaper.h"
+#include "common/processes/proc.h"
+#include "common/processes/reaper.h"
 #include "containment/job-cgroup/parents.h"
 #include "model/rank-end.h"
 #include "starter/containment/step-containment.h"

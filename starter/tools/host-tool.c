@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/reaper.h"
-#include "common/spawn.h"
+#include "common/files/fdio.h"
+#include "common/processes/reaper.h"
+#include "common/processes/spawn.h"
 #include "starter/services.h"
 
 static void close_output(struct host_tool *t)

@@ -16,9 +16,9 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/proc.h"
-#include "common/spawn.h"
-#include "common/words.h"
+#include "common/processes/proc.h"
+#include "common/processes/spawn.h"
+#include "common/text/words.h"
 #include "starter/links/uplink.h"
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"

@@ -9,7 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "starter/links/uplink.h"
 #include "starter/ranks/ranks.h"
 #include "starter/services.h"

@@ -3,7 +3,7 @@
 
 #include <sys/time.h>
 
-#include "common/proc.h"
+#include "common/processes/proc.h"
 
 /* ---- processes that were waited for ---------------------------------------------------------- */
 

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 #include "common/must.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "containment/step/tree.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"

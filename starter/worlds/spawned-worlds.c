@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "model/rank-end.h"
 #include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "common/words.h"
+#include "common/text/words.h"
 #include "rm-adapters/hosts/hostlist.h"
 
 static void check_hosts(const struct hostlist *l)

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "common/idset.h"
-#include "common/number.h"
+#include "common/text/idset.h"
+#include "common/text/number.h"
 
 /* A refusal has a sentence of bounded length. */
 static void check_error(const struct error *err)

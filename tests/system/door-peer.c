@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "wire/link/key-proof.h"
 #include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"

@@ -11,7 +11,7 @@
 #include "tests/system/pmi-play.h"
 
 #include "common/loop.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 
 static void print_memory(const struct play_host *h)
 {

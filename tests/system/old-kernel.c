@@ -19,14 +19,14 @@
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
 
 enum { /* the same numbers on every architecture */
-    NR_PIDFD_SEND_SIGNAL = 424,
-    NR_PIDFD_OPEN = 434,
-    NR_CLONE3 = 435,
-    NR_CLOSE_RANGE = 436,
-    NR_OPENAT2 = 437,
-    NR_PIDFD_GETFD = 438,
-    NR_FACCESSAT2 = 439,
-    NR_EPOLL_PWAIT2 = 441,
+       NR_PIDFD_SEND_SIGNAL = 424,
+       NR_PIDFD_OPEN = 434,
+       NR_CLONE3 = 435,
+       NR_CLOSE_RANGE = 436,
+       NR_OPENAT2 = 437,
+       NR_PIDFD_GETFD = 438,
+       NR_FACCESSAT2 = 439,
+       NR_EPOLL_PWAIT2 = 441,
 };
 
 int main(int argc, char **argv)

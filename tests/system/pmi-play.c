@@ -16,10 +16,10 @@
 
 #include "common/buffer.h"
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/loop.h"
-#include "common/path.h"
-#include "common/reaper.h"
+#include "common/files/path.h"
+#include "common/processes/reaper.h"
 #include "model/step.h"
 #include "plan/topology.h"
 #include "wire/link/link.h"

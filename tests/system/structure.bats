@@ -170,7 +170,7 @@ names_of_managers() {
         only 'hwloc' 'plan/topology\.c|pmix-server/'
         only 'pmix' 'pmix-server/'
         only '(lib|g)elf\.h' 'launcher/preload/shared-libraries\.c'
-        only 'jansson' 'common/json\.c'
+        only 'jansson' 'common/files/json\.c'
         only 'libxml/' 'rm-adapters/gridengine/qstat-xml\.c'
         only 'confuse' 'node-daemon/conf/conf-private\.h'
     } >"$TMPDIR/wrong"

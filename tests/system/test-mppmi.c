@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "common/sanitizers.h"
+#include "common/processes/sanitizers.h"
 #include "common/loop.h"
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "tests/system/pmi-play.h"
 #include "wire/link/link.h"
 #include "wire/mprun.pb-c.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 /* Names, each between blanks: " -n --np ... " */
 struct names {

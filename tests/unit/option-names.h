@@ -2,7 +2,7 @@
 /* option-names.h - that a program's manual page and its --help list the options that it has */
 #pragma once
 
-#include "common/options.h"
+#include "common/text/options.h"
 
 /* Each fails the test with the name that is in one and not in the other. */
 void assert_manual_lists(const struct option_def *defs, const char *page); /* "mprun.1" */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/path.h"
+#include "common/files/path.h"
 
 char spool_dir[64], spool_user[64];
 gid_t spool_group;

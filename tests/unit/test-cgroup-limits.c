@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "containment/cgroup/mounts.h"
 
 static const uint64_t MIB = 1 << 20;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 #include "containment/cgroup/dir.h"
 #include "containment/cgroup/mounts.h"
 #include "containment/step/orphans.h"

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 
 static void refuse_new_calls(void)
 {

@@ -25,9 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/cpus.h"
-#include "common/fdio.h"
-#include "common/proc.h"
+#include "common/machine/cpus.h"
+#include "common/files/fdio.h"
+#include "common/processes/proc.h"
 #include "containment/cgroup/mounts.h"
 #include "containment/step/orphans.h"
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "common/options.h"
-#include "common/words.h"
+#include "common/text/options.h"
+#include "common/text/words.h"
 #include "rm-adapters/adapter.h"
 #include "tests/unit/option-names.h"
 

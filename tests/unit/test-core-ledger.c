@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "common/path.h"
+#include "common/files/path.h"
 
 static char directory[64], path[100];
 

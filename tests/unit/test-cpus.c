@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-cpus.c - hardware threads and cores, on this machine and on others that are made up */
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>

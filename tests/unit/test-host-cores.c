@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 #include "plan/plain-machine.h"
 #include "plan/topology.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-host-name-list.c - names of hosts that count up, and lists of them for messages */
-#include "common/host-name-list.h"
+#include "common/text/host-name-list.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

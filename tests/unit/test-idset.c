@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-idset.c - sets of small numbers: their text, and what is refused */
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

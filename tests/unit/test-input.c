@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "common/buffer.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/loop.h"
 #include "wire/messages/frame.h"
 #include "wire/tunables.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-interfaces.c - the addresses of this machine, whichever it has, and which of them are meant
  */
-#include "common/interfaces.h"
+#include "common/machine/interfaces.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

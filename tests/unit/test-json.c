@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-json.c - documents as written, odd text and numbers, and files replaced in one go */
-#include "common/json.h"
+#include "common/files/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 static char directory[] = "/tmp/mprun-test-json.XXXXXX";
 static char file[64];

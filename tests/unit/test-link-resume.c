@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "common/buffer.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "tests/unit/listen-tcp.h"
 #include "tests/unit/patience.h"
 #include "wire/link/key-proof.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 #include "tests/unit/patience.h"
 
 static void read_ok(const char *argument, struct allocation *a)

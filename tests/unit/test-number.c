@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-number.c - counts, sizes and times: what is read, what is refused, and how they print */
-#include "common/number.h"
+#include "common/text/number.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-options.c - what a table of options accepts, refuses, and prints as help */
-#include "common/options.h"
+#include "common/text/options.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-output.c - output onto pipes, terminals, sockets and files whose readers behave and do not
  */
-#include "common/sanitizers.h"
+#include "common/processes/sanitizers.h"
 #include "launcher/io/output.h"
 #include "launcher/io/output-lines.h"
 
@@ -26,7 +26,7 @@
 #include <cmocka.h>
 
 #include "common/buffer.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/loop.h"
 #include "wire/flow-control.h"
 #include "wire/messages/frame.h"

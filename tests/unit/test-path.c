@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-path.c - our directories in places that others can write: links, foreign owners, mounts */
-#include "common/path.h"
+#include "common/files/path.h"
 
 #include <errno.h>
 #include <fcntl.h>

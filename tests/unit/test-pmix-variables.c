@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "common/path.h"
-#include "common/words.h"
+#include "common/files/path.h"
+#include "common/text/words.h"
 #include "starter/pmi/pmix-variables.h"
 
 static char top[64], library[128], mppmi[128], list[128];

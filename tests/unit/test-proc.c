@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-proc.c - the readers of /proc agree with what we know of ourselves and of our children */
-#include "common/proc.h"
+#include "common/processes/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 static char *sample(const char *name, size_t *ret_len)
 {

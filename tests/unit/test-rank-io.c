@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "common/buffer.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/loop.h"
 #include "wire/flow-control.h"
 #include "wire/link/link.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-reaper.c - every child is reported once, as a zombie, and nothing is left unreaped */
-#include "common/reaper.h"
+#include "common/processes/reaper.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "common/proc.h"
+#include "common/processes/proc.h"
 #include "tests/unit/patience.h"
 
 struct seen {

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "node-daemon/reader/ge-config.h"
 #include "rm-adapters/hosts/hostlist.h"
 

@@ -4,7 +4,7 @@
  *
  * SPAWN_LIMIT and SPAWN_PRIORITY are not made to fail: limits are cut to what is allowed, and a
  * worse priority always is. */
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 
 #include <cmocka.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "tests/unit/patience.h"
 
 static char *no_env[] = {"PATH=/usr/bin:/bin", "LC_ALL=C", NULL};

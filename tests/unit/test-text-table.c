@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-text-table.c - alignment, unknown values, and columns nobody knows anything for */
-#include "common/text-table.h"
+#include "common/text/text-table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

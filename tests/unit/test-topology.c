@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 
 static const char two_packages[] = "pack:2 numa:1 core:2 pu:2";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-words.c - commands split as a shell does, and words that a shell takes as they are */
-#include "common/words.h"
+#include "common/text/words.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

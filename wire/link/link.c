@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 
 static void io_ready(void *arg, int fd, unsigned events);

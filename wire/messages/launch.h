@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 #include "model/step.h"
 
 struct launch {

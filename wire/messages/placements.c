@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "common/host-name-list.h"
-#include "common/idset.h"
+#include "common/text/host-name-list.h"
+#include "common/text/idset.h"
 #include "common/must.h"
 #include "wire/messages/values.h"
 

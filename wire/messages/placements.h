@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* placements.h - hosts and their ranks as messages and back
  *
- * Consecutive hosts go into one message if their names count up (common/host-name-list.h), each has
- * the ranks of the host before plus a fixed number (blocks in order, or ranks dealt in turn), and
- * their grants are the same. So a message to all hosts hardly grows with their number. */
+ * Consecutive hosts go into one message if their names count up (common/text/host-name-list.h),
+ * each has the ranks of the host before plus a fixed number (blocks in order, or ranks dealt in
+ * turn), and their grants are the same. So a message to all hosts hardly grows with their number.
+ */
 #pragma once
 
 #include "common/error.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/words.h"
+#include "common/text/words.h"
 #include "wire/tunables.h"
 
 char *bytes_dup(const ProtobufCBinaryData *b)

@@ -5,7 +5,7 @@
  * X_unpack() accepts every message; it moves a number out of range to the nearest one in range. */
 #pragma once
 
-#include "common/tty.h"
+#include "common/files/tty.h"
 #include "model/limits.h"
 #include "model/rank-name.h"
 #include "model/usage.h"

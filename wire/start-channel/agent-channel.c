@@ -11,7 +11,7 @@
 #include <sodium.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "wire/link/key-proof.h"
 #include "wire/little-endian.h"
 #include "wire/transport/dial.h"

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "wire/little-endian.h"
 
 enum { MAGIC = 16, FIXED = LINK_KEY + 16 };

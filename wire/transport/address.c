@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/number.h"
+#include "common/text/number.h"
 #include "wire/tunables.h"
 #include "wire/transport/tcp.h"
 

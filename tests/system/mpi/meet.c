@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* meet.c - the ranks of two programs meet at a port
- *     meet open NAME               publishes a port under NAME, and accepts nobody there until it is ended
- *     meet accept NAME [THEN]      publishes a port under NAME, and waits there
- *     meet connect NAME [THEN]     comes to that port
- *     meet connect port=PORT       the same without a name
+ *     meet open NAME               publishes a port under NAME, and accepts nobody there until it
+ * is ended meet accept NAME [THEN]      publishes a port under NAME, and waits there meet connect
+ * NAME [THEN]     comes to that port meet connect port=PORT       the same without a name
  *
  * Every rank sends to every rank of the other program, both ways, and all add up all. Then they
  * disconnect: THEN is a file that all await before. */

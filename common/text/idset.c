@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* idset.c - sets of small numbers as bit words; the words beyond nwords are all zero */
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything is read digit by digit: strtol() and its kin accept blanks, signs and locales that
  * nobody meant, and floating point would lose bytes of large sizes. */
-#include "common/number.h"
+#include "common/text/number.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/own-stack.h"
+#include "common/processes/own-stack.h"
 
 #include <pthread.h>
 #include <sys/mman.h>

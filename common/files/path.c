@@ -2,7 +2,7 @@
 /* Directories are walked by descriptor: a name is opened without following links, looked at, and
  * only then entered, so that nobody can exchange a part of the path under us. Removal goes no
  * deeper than REMOVE_DEPTH directories, which bounds stack and descriptors. */
-#include "common/path.h"
+#include "common/files/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 enum {
     OPEN_DIR = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,

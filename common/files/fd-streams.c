@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 int fd_set_nonblock(int fd, int on)
 {

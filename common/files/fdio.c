@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* waitid(P_ALL) with WNOWAIT names the next zombie and, through the system call's fifth argument
  * that glibc does not pass on, gives its resource usage; the zombie goes only after its callback.
  * No pidfds, so this is the same on every kernel. */
-#include "common/reaper.h"
+#include "common/processes/reaper.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signal-name.c - the short names of signals, which older C libraries do not give */
-#include "common/signal-name.h"
+#include "common/processes/signal-name.h"
 
 #include <signal.h>
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 int u64_parse(const char *text, uint64_t *ret)
 {

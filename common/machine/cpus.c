@@ -3,7 +3,7 @@
  *
  * For those who need no more than that: a topology library costs more than the rest of a local
  * start. */
-#include "common/cpus.h"
+#include "common/machine/cpus.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
 
 static const char sysfs_path[] = "/sys/devices/system/cpu";

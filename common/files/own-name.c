@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* own-name.c - of several such names the oldest counts: who makes another one at the same time sees
  * that afterwards, and takes his away again */
-#include "common/own-name.h"
+#include "common/files/own-name.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 static const char letters[] = ".XXXXXX";
 

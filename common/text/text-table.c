@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* text-table.c - aligned columns: cells are kept in one row-major array and measured at the end */
-#include "common/text-table.h"
+#include "common/text/text-table.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/text.h"
+#include "common/text/text.h"
 
 struct column {
     bool right, dropped;

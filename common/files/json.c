@@ -3,7 +3,7 @@
  *
  * A struct json is jansson's json_t under another name. Only real functions of the library are
  * called; its inline ones would need the symbols at link time. */
-#include "common/json.h"
+#include "common/files/json.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,10 +18,10 @@
 #include <jansson.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 #include "common/must.h"
-#include "common/text.h"
-#include "common/words.h"
+#include "common/text/text.h"
+#include "common/text/words.h"
 
 #define JANSSON_FUNCTIONS(each)                                                                    \
     each(json_object) each(json_array) each(json_string_nocheck) each(json_integer)                \

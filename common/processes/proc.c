@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A process can vanish between two reads: the readers answer ESRCH then, and never wait. */
-#include "common/proc.h"
+#include "common/processes/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
-#include "common/number.h"
-#include "common/words.h"
+#include "common/files/fdio.h"
+#include "common/text/number.h"
+#include "common/text/words.h"
 
 /* /proc/PID/name into buf: its length, or -1 with errno ESRCH for a process that is gone. */
 static ssize_t read_of(pid_t pid, const char *name, char *buf, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/near-words.h"
+#include "common/text/near-words.h"
 
 #include <stdint.h>
 #include <string.h>

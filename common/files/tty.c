@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/tty.h"
+#include "common/files/tty.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/options.h"
+#include "common/text/options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/near-words.h"
+#include "common/text/near-words.h"
 #include "common/cleanup.h"
 #include "common/must.h"
-#include "common/number.h"
-#include "common/text.h"
+#include "common/text/number.h"
+#include "common/text/text.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fdio.h"
-#include "common/proc.h"
+#include "common/files/fdio.h"
+#include "common/processes/proc.h"
 
 int pid_list_add(struct pid_list *p, pid_t pid)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/text.h"
+#include "common/text/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

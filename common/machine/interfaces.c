@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/interfaces.h"
+#include "common/machine/interfaces.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/number.h"
+#include "common/text/number.h"
 
 /* ---- what there is --------------------------------------------------------------------------- */
 

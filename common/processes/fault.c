@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/fault.h"
+#include "common/processes/fault.h"
 
 #ifdef FAULT_INJECTION
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/fdio.h"
+#include "common/files/fdio.h"
 
 enum { PARTS = 8, VICTIMS = 2, WAIT_TURNS = 10000, WAIT_TURN_NS = 1000000 };
 

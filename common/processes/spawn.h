@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 /* The steps of a start, in the order in which they happen. */
 enum spawn_step {
@@ -48,8 +48,8 @@ struct spawn {
     const struct rlimit *limits; /* RLIM_NLIMITS entries; NULL: as they are. rlim_max RLIM_INFINITY
                                     leaves the hard limit as it is, else it is a failure if the
                                     process may not have it; rlim_cur is cut to the hard limit. */
-    const unsigned char *limit_set; /* true: use that entry of limits; NULL: all */
-    const struct idset *affinity;   /* NULL: as it is */
+    const unsigned char *limit_set;     /* true: use that entry of limits; NULL: all */
+    const struct idset *affinity;       /* NULL: as it is */
     const struct memory_policy *memory; /* NULL: as it is */
     int cgroup_fd;                      /* >= 0: cgroup v2 directory to be born in; -1: none */
     int cgroup_fallback_fd;      /* its cgroup.procs, written before exec where the kernel has no

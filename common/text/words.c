@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/words.h"
+#include "common/text/words.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * of it; in both cases CLONE_VFORK keeps the caller waiting until exec, and a failure is left in
  * memory that both share. Nothing between clone and exec may allocate, lock or call into libc's
  * state. */
-#include "common/spawn.h"
+#include "common/processes/spawn.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,10 +26,10 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/cpus.h"
-#include "common/fdio.h"
-#include "common/sanitizers.h"
-#include "common/text.h"
+#include "common/machine/cpus.h"
+#include "common/files/fdio.h"
+#include "common/processes/sanitizers.h"
+#include "common/text/text.h"
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "common/host-name-list.h"
+#include "common/text/host-name-list.h"
 
 #include <ctype.h>
 #include <stdio.h>

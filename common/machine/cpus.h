@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
-#include "common/idset.h"
+#include "common/text/idset.h"
 
 /* The hardware threads that this process may run on: its affinity, which the kernel has already cut
  * to its cpuset. 0, or -1 with err. */
