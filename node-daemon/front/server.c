@@ -27,6 +27,7 @@
 
 static const double ASK_S = 1, WAIT_S = 5, HEAR_S = 5, SHORT_S = 0.1;
 enum { ROOTS_PLACES = 64, BATCH = 16 };
+enum { TELL_AGAIN_S = 3 }; /* that the sockets are gone, where they could not be made again */
 
 struct connection {
     struct server *server;
@@ -405,10 +406,15 @@ static void give_sign(void *arg)
     struct server *s = arg;
     if (pwrite(s->start->of[GIFT_LOCK], "", 1, 0) < 0)
         log_debug("show a sign of life: %s", strerror(errno));
-    if (is_there(s) || s->told)
+    bool is_missing = !is_there(s);
+    if (!is_missing)
+        s->tell_again = 0;
+    if (!is_missing || loop_now() < s->tell_again)
         return;
-    log_warn("somebody has removed '%s', or what belongs to it: it is made again", GRANT_SOCKET);
-    s->told = 1;
+    if (s->tell_again == 0)
+        log_warn("somebody has removed '%s', or what belongs to it: it is made again",
+                 GRANT_SOCKET);
+    s->tell_again = loop_now() + TELL_AGAIN_S;
     (void)start_tell(TOLD_SOCKETS_GONE);
 }
 
@@ -423,7 +429,7 @@ int server_listen(struct server *s, struct error *err)
     s->io = loop_io_create(s->loop, fd, LOOP_READ, users_come, s);
     s->roots_io = roots < 0 ? NULL : loop_io_create(s->loop, roots, LOOP_READ, root_comes, s);
     s->inode = at.st_ino;
-    s->told = 0;
+    s->tell_again = 0;
     loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
     return 0;
 }

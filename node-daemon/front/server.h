@@ -11,10 +11,10 @@ struct server {        /* server.c's */
     struct start *start;
     ino_t inode; /* of the socket's file */
     struct loop_io *io, *roots_io;
-    struct loop_timer again;        /* after running out of descriptors */
-    struct loop_timer sign;         /* of life */
-    int told;                       /* that the sockets are gone */
-    struct loop_timer turn;         /* of the next request */
+    struct loop_timer again; /* after running out of descriptors */
+    struct loop_timer sign;  /* of life */
+    double tell_again;       /* that the sockets are gone: when, of loop_now(); 0: they are not */
+    struct loop_timer turn;  /* of the next request */
     struct connection *connections; /* the latest first */
     long n, of_users;
     struct quota quota;
