@@ -195,6 +195,9 @@ char *rank_file_hosts(const struct rank_file *f, struct error *err)
     struct text_writer text;
     FILE *out = text_begin(&text);
     int rc = list_hosts(f, NULL, &l, err);
+    for (uint32_t i = 0; rc == 0 && i < f->n; i++) /* "+n1" takes a slot of the second of these */
+        if (!f->ranks[i].host && f->ranks[i].relative < l.allocation.nhosts)
+            l.allocation.hosts[f->ranks[i].relative].slots.value++;
     for (size_t i = 0; i < l.allocation.nhosts; i++)
         fprintf(out, "%s%s:%u", i ? "," : "", l.allocation.hosts[i].name,
                 l.allocation.hosts[i].slots.value);

@@ -67,6 +67,9 @@ END
     printf 'rank 0=n1 slot=0\nrank 1=n2 slot=0\nrank 2=n1 slot=1\n' >ranks
     run -0 mprun --rankfile ranks --dry-run true
     [[ $output == *"3 ranks on 2 hosts in sequence"*"n1: 2 slots"*"ranks 0, 2"*"n2: 1 slot"*"rank 1"* ]]
+    printf 'rank 0=n1 slot=0\nrank 1=+n1 slot=0\nrank 2=n1 slot=1\nrank 3=n2 slot=1\n' >relative
+    run -0 mprun --rankfile relative --dry-run true
+    [[ $output == *"n1: 2 slots"*"ranks 0, 2"*"n2: 2 slots"*"ranks 1, 3"* ]]
     run -125 --separate-stderr mprun --rm local:2 --rankfile ranks --dry-run true
     [[ $stderr == *"'n1' is no host of this step"* ]]
 }
