@@ -92,7 +92,8 @@ static int refuse_in_part(void *target, const char *value, struct error *err)
 {
     return error_set(
         err, EINVAL,
-        "it holds for the whole step; put it before the first program, only -n, -x, -env, --mca, "
+        "it holds for the whole step; put it before the first program, only -n, -x, -env, "
+        "--env-remove, --prepend-env, --append-env, --mca, "
         "--wdir, --host, -N, --map-by, --cpus-per-rank, --gpus-per-rank, --bind-to, --mem-bind, "
         "--mem-per-rank and '--limit rank:...' belong to a single one");
 }

@@ -1114,5 +1114,5 @@ bool cmdline_is_app_option(const struct option_def *def)
            def->apply == cmdline_apply_cpus || def->apply == apply_mem_per_rank ||
            def->apply == cmdline_apply_limit || def->apply == apply_rank_sets ||
            def->apply == apply_rank_gpus || def->apply == cmdline_apply_cpu_bind ||
-           cmdline_is_peers_app_option(def);
+           def->apply_other == cmdline_apply_marked || cmdline_is_peers_app_option(def);
 }

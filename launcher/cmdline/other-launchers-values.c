@@ -5,6 +5,7 @@
  * anyhow. A value that mprun cannot obey is an error; none is ignored. */
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/text/text.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -49,7 +50,7 @@ int cmdline_apply_genv(void *target, const char *value, struct error *err)
 
 static bool is_word(const char *at, size_t len, const char *word)
 {
-    return len == strlen(word) && strncmp(at, word, len) == 0;
+    return len == strlen(word) && strncasecmp(at, word, len) == 0;
 }
 
 /* A list of names of variables that ranks keep, and of settings; ALL, NONE and NIL are words of

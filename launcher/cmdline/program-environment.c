@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
 #include "common/must.h"
 #include "common/processes/spawn.h"
 #include "common/text/text.h"
@@ -48,8 +49,9 @@ static char *extended(const struct cmdline_app *app, const char *entry)
     const char *before = marked(app, '<', entry), *behind = marked(app, '>', entry);
     size_t len = strcspn(entry, "=");
     const char *value = entry[len] ? entry + len + 1 : "";
+    bool has_front = before || *value;
     return text_format("%.*s=%s%s%s%s%s", (int)len, entry, before ? before + len + 1 : "",
-                       before && *value ? ":" : "", value, behind && *value ? ":" : "",
+                       before && *value ? ":" : "", value, behind && has_front ? ":" : "",
                        behind ? behind + len + 1 : "");
 }
 
@@ -73,8 +75,9 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
             continue;
         bool edited = marked(app, '<', entry) || marked(app, '>', entry);
         const char *setting = cmdline_setting_for(app, entry);
-        envp[used++] = i < n && edited ? extended(app, setting ? setting : entry)
-                                       : must(strdup(setting ? setting : entry));
+        AUTO_FREE char *name = must(strndup(entry, strcspn(entry, "=")));
+        const char *from = setting ? setting : i < n || !edited ? entry : name;
+        envp[used++] = edited ? extended(app, from) : must(strdup(from));
     }
     return envp;
 }

@@ -372,10 +372,15 @@ EOF
     run -0 --separate-stderr mprun --env-remove GONE --prepend-env KEPT a --append-env KEPT=z --append-env NEW=n \
         -n 1 sh -c 'echo "${GONE-none} $KEPT $NEW"'
     [ "$output" = "none a:here:z n" ]
+    run -0 --separate-stderr mprun --append-env NEW=z --prepend-env NEW=a -x SET=s --append-env SET=z -n 1 sh -c 'echo "$NEW $SET"'
+    [ "$output" = "a:z s:z" ]
+    run -0 --separate-stderr mprun -n 1 sh -c 'echo "0 $KEPT"' : --env-remove KEPT -n 1 sh -c 'echo "1 ${KEPT-none}"' : \
+        --prepend-env KEPT=a -n 1 sh -c 'echo "2 $KEPT"'
+    [ "$(sorted)" = "0 here 1 none 2 a:here " ]
     mkdir own && printf '#!/bin/sh\necho found\n' >own/only-there && chmod +x own/only-there
     run -0 --separate-stderr mprun --path "$PWD/own" -n 1 only-there
     [ "$output" = found ]
-    for words in --export=NONE,KEPT --export=KEPT "-genvlist KEPT" "-genvnone -x KEPT" "-envlist KEPT"; do
+    for words in --export=NONE,KEPT --export=none,KEPT --export=KEPT "-genvlist KEPT" "-genvnone -x KEPT" "-envlist KEPT"; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr mprun $words -n 1 /bin/sh -c 'echo "${GONE-none} $KEPT"'
         [ "$output" = "none here" ]
