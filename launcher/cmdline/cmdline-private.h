@@ -48,6 +48,11 @@ int cmdline_each_word(const char *value, const char *const words[],
  * 0). */
 int cmdline_set_count(uint32_t *count, const char *value, size_t len, struct error *err);
 
+/* One limit, unless an earlier source of settings has it. -1 with err, also if the line has given
+ * it another amount. */
+int cmdline_set_limit(struct cmdline *c, enum limit_level level, enum limit_kind k,
+                      const struct limit *l, struct error *err);
+
 /* --limit: "mem=30G,cput=100h". */
 option_fn cmdline_apply_limit;
 

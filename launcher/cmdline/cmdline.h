@@ -122,6 +122,8 @@ struct cmdline {
     double timeout; /* seconds; 0: none */
 
     struct limits step_limits; /* --limit without a level: of all ranks of all hosts together */
+    /* settings.source of those that are set; NULL: the line */
+    const char *limits_from[LIMIT_LEVEL_COUNT][LIMIT_KIND_COUNT];
     enum on_limit on_limit;
 
     struct report_options report;

@@ -311,6 +311,9 @@ static int apply_rank_sets(void *target, const char *value, struct error *err)
             return error_set(err, EINVAL, "'%.60s' is neither each=N nor turn=N", at + 1);
         if (cmdline_set_count(to, at + 6, word - 5, err) < 0)
             return -1;
+        if (to == &b->cores && b->cores > b->set_cores)
+            return error_set(err, EINVAL, "each=%u is more than the %u core%s of a set", b->cores,
+                             b->set_cores, b->set_cores == 1 ? "" : "s");
     }
     return 0;
 }
@@ -359,22 +362,22 @@ static int check_size(const char *value, struct error *err)
         value);
 }
 
-static int set_memory(struct limit *l, const char *value, struct error *err)
+static int set_memory(void *target, enum limit_level level, const char *value, struct error *err)
 {
-    if (check_size(value, err) < 0 || size_parse(value, NULL, &l->value, err) < 0)
+    struct limit l = {.set = 1};
+    if (check_size(value, err) < 0 || size_parse(value, NULL, &l.value, err) < 0)
         return -1;
-    l->set = 1;
-    return 0;
+    return cmdline_set_limit(target, level, LIMIT_MEMORY, &l, err);
 }
 
 static int apply_mem_per_rank(void *target, const char *value, struct error *err)
 {
-    return set_memory(&((struct cmdline *)target)->step.rank_limits.memory, value, err);
+    return set_memory(target, LIMIT_OF_RANK, value, err);
 }
 
 static int apply_mem(void *target, const char *value, struct error *err)
 {
-    return set_memory(&((struct cmdline *)target)->step.host_limits.memory, value, err);
+    return set_memory(target, LIMIT_OF_HOST, value, err);
 }
 
 static const char *const on_limit_words[] = {

@@ -101,12 +101,34 @@ static int limit_kind(const char *name, size_t len, enum limit_level level, stru
     return i < 0 ? -1 : kinds[i];
 }
 
+int cmdline_set_limit(struct cmdline *c, enum limit_level level, enum limit_kind k,
+                      const struct limit *l, struct error *err)
+{
+    struct limits *const limits[LIMIT_LEVEL_COUNT] = {&c->step_limits, &c->step.host_limits,
+                                                      &c->step.rank_limits};
+    struct limit *to = &limits[level]->of[k];
+    const struct settings *from = &c->settings;
+    char amount[40];
+    if (to->set && from->source && from->yields && c->limits_from[level][k] != from->source)
+        return 0;
+    if (to->set && to->value != l->value && !c->limits_from[level][k]) {
+        limit_format(k, to->value, amount, sizeof(amount));
+        return error_set(err, EINVAL, "'%s%s%s' is %s already; keep one",
+                         level == LIMIT_OF_STEP ? "" : limit_level_text(level),
+                         level == LIMIT_OF_STEP ? "" : ":", limit_words(k)->word, amount);
+    }
+    *to = *l;
+    c->limits_from[level][k] = from->source;
+    if (level == LIMIT_OF_STEP)
+        limits_hold_without_cgroup(limits[level], LIMIT_OF_STEP);
+    return 0;
+}
+
 /* "rank:mem=1G" */
 static int take_limit(void *target, char *item, struct error *err)
 {
     struct cmdline *c = target;
-    struct limits *const limits[LIMIT_LEVEL_COUNT] = {&c->step_limits, &c->step.host_limits,
-                                                      &c->step.rank_limits};
+    struct limit l = {.set = 0};
     const char *name = item, *equals = strchrnul(item, '=');
     int level = limit_level(&name, (size_t)(equals - item), err);
     size_t n = (size_t)(equals - name);
@@ -115,14 +137,9 @@ static int take_limit(void *target, char *item, struct error *err)
         return -1;
     if (!*equals)
         return error_set(err, EINVAL, "'%s' has no value; write '%s=AMOUNT'", item, item);
-    if (limits[level]->of[k].set)
-        return error_set(err, EINVAL, "'%.*s' is given twice; keep one", (int)(equals - item),
-                         item);
-    if (limit_parse((enum limit_kind)k, equals + 1, &limits[level]->of[k], err) < 0)
+    if (limit_parse((enum limit_kind)k, equals + 1, &l, err) < 0)
         return -1;
-    if (level == LIMIT_OF_STEP)
-        limits_hold_without_cgroup(limits[level], LIMIT_OF_STEP);
-    return 0;
+    return cmdline_set_limit(c, (enum limit_level)level, (enum limit_kind)k, &l, err);
 }
 
 int cmdline_apply_limit(void *target, const char *value, struct error *err)

@@ -208,6 +208,8 @@ int cmdline_apply_output_filename(void *target, const char *value, struct error 
 static int take_output_file(struct cmdline *c, const char *value, struct error *err)
 {
     int len = (int)strcspn(value, ":");
+    if (len == 0)
+        return error_set(err, EINVAL, "the name of the file is empty");
     for (const char *at = value + len; *at;) {
         size_t n = strcspn(at + 1, ":");
         bool copies = n == 4 && strncasecmp(at + 1, "copy", n) == 0;

@@ -37,6 +37,7 @@ static const char *const of_lines[] = {
     "--path",      "--self-test",  "--env-diff", "--json",       "--dry-run",     "--explain",
     "--as",        "--topology",   "--ranks",    "--stdin",      "--show-config", "--check",
     "--no-config", "--pty",        "--gmca",     "--env-remove", "--prepend-env", "--append-env",
+    "--queue",     "--joblog",     "--resume",
 };
 
 static const struct option_def *find(const struct cmdline *c, const char *name)
@@ -169,8 +170,12 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     if (check_locked(c, &s, said, name, err) < 0)
         return -1;
     s.counts = !said;
-    if (s.counts && !off &&
-        cmdline_apply_named(c, name, s.option->argument ? value : NULL, err) < 0)
+    c->settings.source = source;
+    c->settings.yields = kind != SETTING_LOCKED;
+    int rc =
+        s.counts && !off ? cmdline_apply_named(c, name, s.option->argument ? value : NULL, err) : 0;
+    c->settings.source = NULL;
+    if (rc < 0)
         return -1;
     add(c, s, name, value);
     return 0;

@@ -38,6 +38,8 @@ struct settings {
     struct setting *list;
     size_t n;
     const char *sites_file; /* the administrator's */
+    const char *source;     /* while an option is applied: where it is from; NULL: the line */
+    bool yields;            /* and what an earlier source has set stays as it is */
     bool is_shown;          /* --show-config */
     bool is_checked;        /* --check: mistakes are collected, */
     const char **mistakes;  /* nmistakes of them */

@@ -79,6 +79,21 @@ counting() {
     [ "$output" = $'--timeout=50\n--tag-output=no' ]
 }
 
+@test "a limit of the line counts before that of a file, whichever option gives it" {
+    mkdir plan && cp "$MPRUN_BUILD/plan/topology.so" plan/
+    limits() { run -0 --separate-stderr mprun "$@" --dry-run -n 1 true; }
+    printf '%s\n' '--limit rank:mem=1G,rank:core=0' '--mem 3G' '[local]' '--mem 4G' >"$SITE"
+    limits
+    [[ $output == *"memory of a host limited to 4 GiB"* && $output == *"memory of a rank limited to 1 GiB"* ]]
+    limits --mem-per-rank 2G
+    [[ $output == *"memory of a rank limited to 2 GiB"*"core"* ]]
+    limits --limit host:mem=5G
+    [[ $output == *"memory of a host limited to 5 GiB"* ]]
+    printf '%s\n' '[locked]' '--mem 3G' >"$SITE"
+    run -125 --separate-stderr mprun --limit host:mem=5G -n 1 true
+    [[ $stderr == *"line 2: option '--mem': 'host:mem' is 5 GiB already; keep one" ]]
+}
+
 @test "a section is for jobs of one manager" {
     printf '%s\n' '[slurm]' '--heartbeat 1' '[local]' '--heartbeat 2' '[ssh]' '--heartbeat 3' '[all]' '--fanout 4' >"$MINE"
     counting --rm local
@@ -147,13 +162,14 @@ kill-grace = 5|a line is one option
 -n 5|option '-n' is for command lines alone
 --env-remove A|option '--env-remove' is for command lines alone
 --dry-run|option '--dry-run' is for command lines alone
+--queue commands|option '--queue' is for command lines alone
 --partition x|option '--partition' is for command lines alone
 [slrm]|'[slrm]' is neither a resource manager, nor [all], nor [locked]
 [slurm|'[slurm' is no section, as '[slurm]' is
 [locked]|only the administrator's file can lock options
 "open|
 END
-    [ $n = 14 ]
+    [ $n = 15 ]
     rm "$MINE"
     MPRUN_OPTION_KILL_GRACE=soon run -125 --separate-stderr "$MPRUN" touch ran
     [[ $stderr == "mprun: MPRUN_OPTION_KILL_GRACE: option '--kill-grace': 'soon' is not a time"* ]]
