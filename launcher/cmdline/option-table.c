@@ -676,7 +676,8 @@ static const struct option_def table[] = {
 
     {"--npernode --ntasks-per-node --ppn --perhost", "N", PLACE, "Start at most N ranks on a host",
      .apply = apply_per_host, .also = "--tasks-per-node -grr"},
-    {"-N", "N", PLACE, "The same; without -n, which srun's lines have besides a number of hosts",
+    {"-N", "N", PLACE,
+     "As --npernode; without -n, which srun's lines have besides a number of hosts",
      .apply = apply_short_per_host, .variants = IN(MPRUN)},
     {"-N --N", "N", PLACE, "Start at most N ranks on a host", .apply = apply_per_host,
      .variants = IN(MPIRUN) | IN(MPIEXEC) | IN(APRUN)},
