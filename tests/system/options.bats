@@ -172,6 +172,17 @@ END
     python3 -c 'import json; json.load(open("out"))'
 }
 
+@test "doc/report.md: what it does with jq works" {
+    command -v jq >/dev/null || skip "jq is not installed"
+    run -3 --separate-stderr mprun -n 2 --report-json usage.json sh -c 'exit $((MPRUN_RANK * 3))'
+    local line n=0
+    while IFS= read -r line <&4; do
+        eval "$line" >out
+        n=$((n + 1))
+    done 4< <(sed -n 's/^    \(jq .*\)/\1/p' "$MPRUN_SOURCE/doc/report.md")
+    [ $n = 2 ]
+}
+
 @test "a report that cannot be written is one line that names it, and 125, or the code of a step that failed" {
     reason="create 'missing/report.json.*.new': No such file or directory"
     run -125 --separate-stderr mprun -n 1 --report-json missing/report.json true
