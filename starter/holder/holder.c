@@ -148,19 +148,6 @@ static bool wait_and_serve(struct holder *h, int job_fd)
     return look_after(h) && !p[JOB].revents;
 }
 
-/* The job is over: ends the agents, and their start clients with them. */
-static void await_end(struct holder *h)
-{
-    double end = loop_now() + HOLDER_END_SECONDS;
-    end_agents(h);
-    for (struct agent *a = h->agents; a; a = a->next) {
-        struct pollfd p = {.fd = a->out.fd, .events = POLLIN};
-        while (!a->is_gone && a->out.fd >= 0 && loop_now() < end &&
-               poll(&p, 1, (int)((end - loop_now()) * 1000)) > 0)
-            agent_read(a);
-    }
-}
-
 static void take_signals(void)
 {
     static const int ignored[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGXCPU};
@@ -169,6 +156,16 @@ static void take_signals(void)
         signal(ignored[i], SIG_IGN); /* the manager may send them to all processes of the job */
     signal(SIGPIPE, SIG_IGN);        /* reading tells when a start client has ended */
     sigaction(SIGCONT, &on_continue, NULL);
+}
+
+/* The job is over: ends the agents, and their start clients with them. Until then `mprctl down`
+ * still finds the holder, and waits. */
+static void await_end(struct holder *h)
+{
+    double end = loop_now() + HOLDER_END_SECONDS;
+    end_agents(h);
+    while ((h->agents || h->clients) && loop_now() < end && wait_and_serve(h, -1))
+        end_agents(h);
 }
 
 int holder_run(pid_t job)

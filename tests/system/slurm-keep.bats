@@ -81,10 +81,19 @@ nothing: NOT-FOUND" ]
     nothing_left
 }
 
+# share/slurm/task-epilog, installed
+set_task_epilog() {
+    local site=$HOSTS_DIR/shared/site
+    mkdir -p "$site/bin" "$site/share/mprun/slurm" && ln -s "$MPRUN_BUILD/tools/mprctl" "$site/bin/mprctl" &&
+        cp "$MPRUN_SOURCE/share/slurm/task-epilog" "$site/share/mprun/slurm" || return
+    hosts set "slurm:TaskEpilog=$site/share/mprun/slurm/task-epilog"
+}
+
 # The end of the job's script kills srun, and slurmstepd tries for 2 to 3 s to tell it that the tasks have ended.
-@test "agents keep no job from ending: none after mprctl down, little without, nothing after salloc" {
+@test "agents keep no job from ending: not after mprctl down, nor with the TaskEpilog, little without, not after salloc" {
     local limit
-    for end in down true; do
+    for end in down true :; do
+        [ "$end" != : ] || set_task_epilog
         sbatch_start -N 4 -n 4 <<<"$BEGIN"'
 m true; m true; '"$end"'
 date +%s%N >script-end'
@@ -93,7 +102,7 @@ date +%s%N >script-end'
         took=$(((now - $(<"$(job_dir)/script-end")) / 1000000))
         echo "$end: $took ms"
         limit=6000
-        [ "$end" = true ] || limit=1000
+        [ "$end" = true ] || limit=1000 # without the epilog `true` and `:` do the same
         [ $took -lt $((limit * $(patience 1))) ]
         nothing_left
         wait_until 20 books_are_right "$end"
