@@ -199,9 +199,10 @@ agent idle: ' ]
     needs_root
     COMMAND=${COMMAND/--keep=job/}
     sed -i 's/^exec "$4"/exec unshare --net "$4"/' sge/qrsh
-    run -0 --separate-stderr job 'm -n 4 echo hi; m -n 4 echo hi; flock -n sge/task.h1 echo free'
-    [ "$output" = $'hi\nhi\nhi\nhi\nhi\nhi\nhi\nhi\nfree' ]
+    run -0 --separate-stderr job '
+        m -n 4 echo hi; m --start-concurrency=1 --start-timeout=20 -n 4 echo hi; flock -n sge/task.h1 echo free'
     echo "$stderr"
+    [ "$output" = $'hi\nhi\nhi\nhi\nhi\nhi\nhi\nhi\nfree' ]
     [[ $stderr == *"mprun cannot be reached from h"[01]* ]]
 }
 
