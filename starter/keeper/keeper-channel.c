@@ -62,9 +62,9 @@ ssize_t keeper_receive(int fd, char packet[KEEPER_PACKET + 1], int fds[KEEPER_FD
     struct msghdr m = {
         .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
     ssize_t n;
-    do
+    do /* a worker that has left an answer unread: ECONNRESET comes once, before what it has sent */
         n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     if (n <= 0)
         return n;
     take_fds(&m, fds);

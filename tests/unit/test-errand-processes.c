@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "starter/keeper/keeper-channel.h"
 #include "wire/messages/errand.h"
 #include "wire/messages/frame.h"
 
@@ -135,6 +136,19 @@ static void others_are_none(void **state)
     assert_false(errand_processes_have(&errands, 1));
 }
 
+static void what_a_worker_says_last_counts_although_an_answer_is_unread(void **state)
+{
+    char packet[KEEPER_PACKET + 1];
+    int fds[KEEPER_FDS];
+    end_of(START("/bin/false").value);
+    keeper_tell(reply_pair[1], KEEPER_CLEANED, "");
+    close(reply_pair[1]);
+    reply_pair[1] = -1;
+    assert_int_equal(keeper_receive(reply_pair[0], packet, fds), 1);
+    assert_int_equal(packet[0], KEEPER_CLEANED);
+    assert_int_equal(keeper_receive(reply_pair[0], packet, fds), 0);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, open_all, close_all)
@@ -144,6 +158,7 @@ int main(void)
         T(what_cannot_be_executed_is_told),
         T(words_without_an_end_and_too_many_are_refused),
         T(others_are_none),
+        T(what_a_worker_says_last_counts_although_an_answer_is_unread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-holder.c - mpruns meet by the holder: each hears of all that have come before it, one at a
- * time, and of none that has gone */
+ * time, and of none that has gone; what an mprun says last counts */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -110,11 +110,27 @@ static void what_cannot_be_ends_the_connection(void **state)
     close(other);
 }
 
+static void what_is_said_last_counts_although_an_answer_is_unread(void **state)
+{
+    struct holder_message meet = {.what = HOLDER_MEET, .size = 2},
+                          keep = {.what = HOLDER_KEEP, .value = 5000, .size = 1};
+    int fd = come();
+    holder.sees_end = true;
+    assert_int_equal(holder_send(fd, &meet, NULL), 0);
+    turn();
+    assert_int_equal(holder_send(fd, &keep, NULL), 0);
+    close(fd);
+    turn();
+    assert_int_equal(holder.keep, 5000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_comes_later_hears_of_who_was_there, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_ends_the_connection, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_said_last_counts_although_an_answer_is_unread,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

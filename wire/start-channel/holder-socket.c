@@ -204,9 +204,9 @@ int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS])
     for (int i = 0; i < HOLDER_FDS; i++)
         fds[i] = -1;
     ssize_t n;
-    do
+    do /* a peer that has left something unread: ECONNRESET comes once, before what it has sent */
         n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
     if (n < 0)
         return errno == EAGAIN ? -1 : 0;
     take_fds(&h, fds);
