@@ -133,9 +133,8 @@ static bool wait_and_serve(struct holder *h, int job_fd)
             asker_read(h, a);
         }
     for (struct agent *a = agents; a; a = a->next, n += 2) {
-        if (p[n + 1].revents && a->err.fd >= 0) /* the reason comes before the end */
-            if (!lines_read(&a->err, a))
-                lines_close(&a->err);
+        if (p[n + 1].revents && a->err.fd >= 0 && !lines_read(&a->err, a))
+            lines_close(&a->err);
         if (p[n].revents && a->out.fd >= 0)
             agent_read(a);
     }

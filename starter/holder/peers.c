@@ -159,6 +159,8 @@ static void agent_take_mprun_bytes(struct agent *a, uint32_t number, const uint8
 
 /* ---- agents ---------------------------------------------------------------------------------- */
 
+enum { REASON_READS = 32 }; /* of 4 KiB: a pipe's 64 KiB and more */
+
 struct agent *agent_find(const struct holder *h, const char *host)
 {
     struct agent *a = h->agents;
@@ -321,7 +323,8 @@ static void take_line(struct agent *a, char *line)
     explicit_bzero(said, sizeof(said));
 }
 
-bool lines_read(struct lines *l, struct agent *a)
+/* Returns what read() has returned. */
+static ssize_t take_lines(struct lines *l, struct agent *a)
 {
     char buf[4096];
     ssize_t n = read(l->fd, buf, sizeof(buf));
@@ -335,12 +338,21 @@ bool lines_read(struct lines *l, struct agent *a)
         if (buf[i] != '\n')
             l->line[l->n++] = buf[i] ? buf[i] : '?';
     }
+    return n;
+}
+
+bool lines_read(struct lines *l, struct agent *a)
+{
+    ssize_t n = take_lines(l, a);
     return n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+/* The reason comes before the end, of a starter or of the agent; others may write on for ever. */
 void agent_read(struct agent *a)
 {
-    if (!lines_read(&a->out, a))
+    for (int i = 0; i < REASON_READS && a->err.fd >= 0 && take_lines(&a->err, a) > 0; i++)
+        ;
+    if (a->out.fd >= 0 && !lines_read(&a->out, a))
         agent_has_gone(a);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-holder.c - mpruns meet by the holder: each hears of all that have come before it, one at a
- * time, and of none that has gone; what an mprun says last counts */
+ * time, and of none that has gone; what an mprun says last counts, and what a starter says comes
+ * before its end */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,6 +30,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     for (struct asker *a = holder.askers; a; a = a->next)
+        a->is_gone = true;
+    for (struct agent *a = holder.agents; a; a = a->next)
         a->is_gone = true;
     peers_remove_gone(&holder);
     close(listen_fd);
@@ -124,6 +127,43 @@ static void what_is_said_last_counts_although_an_answer_is_unread(void **state)
     assert_int_equal(holder.keep, 5000);
 }
 
+/* Sends a message about host "h". */
+static void tell(int fd, enum holder_what what, const int fds[HOLDER_FDS])
+{
+    struct holder_message m = {.what = what, .size = 2, .data = "h"};
+    assert_int_equal(holder_send(fd, &m, fds), 0);
+    turn();
+}
+
+static void what_a_starter_says_comes_before_its_end(void **state)
+{
+    enum { LINES = 80 }; /* more than one read takes */
+    struct holder_message m;
+    char line[AGENT_LINE_MAX];
+    int in[2], out[2], err[2], none[HOLDER_FDS], fd = come(), said = 0;
+    tell(fd, HOLDER_ASK, NULL);
+    assert_true(pipe(in) == 0 && pipe(out) == 0 && pipe(err) == 0);
+    tell(fd, HOLDER_GIVE, (int[HOLDER_FDS]){in[1], out[0], err[0]});
+    tell(fd, HOLDER_START, NULL);
+    for (int i = 0; i < LINES; i++)
+        dprintf(err[1], "mpstarter#1: %0100d\n", i);
+    size_t n = agent_ended_line(1, 0, line);
+    assert_int_equal(write(out[1], line, n), n);
+    agent_read(holder.agents);
+    assert_int_equal(holder_receive(fd, &m, none), 1);
+    assert_int_equal(m.what, HOLDER_NONE);
+    while (holder_receive(fd, &m, none) == 1 && m.what == HOLDER_SAID)
+        said++;
+    assert_int_equal(m.what, HOLDER_ENDED);
+    assert_int_equal(said, LINES);
+    for (int i = 0; i < 2; i++) {
+        close(in[i]);
+        close(out[i]);
+        close(err[i]);
+    }
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +171,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_ends_the_connection, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_said_last_counts_although_an_answer_is_unread,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_starter_says_comes_before_its_end, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
