@@ -14,7 +14,7 @@ void verdict_init(struct verdict *v, struct loop_defer *turn)
 
 bool verdict_fail_silently(struct verdict *v, int exit_code)
 {
-    if (v->exit_code >= 0)
+    if (v->exit_code >= 0 || v->explained)
         return false;
     v->exit_code = exit_code;
     v->explained = true;

@@ -27,7 +27,8 @@ struct verdict {
 void verdict_init(struct verdict *v, struct loop_defer *turn);
 
 /* mprun itself has failed. Prints the first failure at once, takes its exit code for the step and
- * asks to end the ranks. Later failures of ranks are consequences, which mprun does not explain. */
+ * asks to end the ranks. Later failures of ranks are consequences, which mprun does not explain; so
+ * is this one after a failure of a rank that has been explained. */
 void verdict_fail(struct verdict *v, int exit_code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same; the caller gives verdict_explain() the sentence later. False: another failure was

@@ -226,3 +226,17 @@ rank_in_state_D() {
     [ "$(without_notes "$(<err)")" = "mpstarter: on $(hostname): mpstarter's worker (pid $(head -1 out)) was killed by signal 9 (Killed); ending its ranks" ]
     kill -0 "$bystander"
 }
+
+@test "a starter that dies while the ranks are ended for one that has failed: that one's code" {
+    for victim in worker keeper; do
+        rm -f there
+        run -7 --separate-stderr mprun --rm local:2 -N 1 --pmi none bash -c '
+            trap "" TERM
+            [ "$MPRUN_RANK" = 1 ] || { until [ -e there ]; do sleep .05; done; exit 7; }
+            echo >there
+            sleep 1.5
+            kill -9 "$([ "$0" = worker ] && echo $PPID || ps -o ppid= $PPID)"
+            exec sleep 77' "$victim"
+        [[ $(grep "^mprun: " <<<"$stderr") == "mprun: rank 0 on "*" exited with code 7; the other ranks are ended" ]]
+    done
+}
