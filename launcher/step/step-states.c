@@ -146,8 +146,23 @@ static enum step_state ending(struct run *r)
     return STEP_CLEANING;
 }
 
+/* A starter has died, and what was to say more did not: the holder of the job's agents died, too,
+ * or the start client never ended. */
+static void name_lost_host(struct run *r)
+{
+    bool has_reason = r->verdict.exit_code >= 0 || rank_failures_first(&r->rank_failures);
+    if (!verdict_is_ending(&r->verdict) || has_reason || r->plan->cmd->explain)
+        return;
+    for (size_t i = 0; i < r->plan->nused; i++) {
+        const struct host *h = r->hosts->used[i];
+        if (h->state == AGENT_GONE && h->failed && !h->cancelled)
+            verdict_fail(&r->verdict, EXIT_CODE_MPRUN, "host %s: its mpstarter has gone", h->name);
+    }
+}
+
 static enum step_state cleaning(struct run *r)
 {
+    name_lost_host(r);
     host_failures_say(&r->host_failures);
     rank_failures_explain(&r->rank_failures);
     if (verdict_is_ending(&r->verdict) && r->verdict.text[0])

@@ -290,6 +290,23 @@ agent idle: ' ]
     all_over
 }
 
+# mprun waits for the word of how the worker has ended, which nobody can pass on any more
+@test "kill -9 of a worker, and then of the holder: the step ends, names the host, and has a code" {
+    run -0 --separate-stderr job '
+        x -n 4 sh -c "echo \$PPID >>began; sleep 77" & p=$!
+        began 4
+        holder=$(holder)
+        kill -STOP $holder
+        kill -9 $(tail -n 1 began)
+        sleep 4
+        kill -9 $holder
+        wait $p; echo code $?
+        task_ends h0; task_ends h1'
+    [ "$output" = $'code 125\nended\nended' ]
+    [[ $stderr == *"host h"[01]": its mpstarter has gone"* ]]
+    all_over
+}
+
 @test "a signal that ends a step leaves the agents" {
     run -0 job '
         x -n 4 sh -c "echo >>began; sleep 77" & p=$!
