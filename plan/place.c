@@ -136,10 +136,10 @@ static int check_slots(const struct allocation *a, const struct plan_options *o,
             nranks, o->nhost_of, o->nhost_of == 1 ? " is" : "s are");
     if (nranks > sum_bounds(a, o))
         return error_set(err, EINVAL,
-                         "place %" PRIu64 " rank%s: %zu host%s%s take no more than %" PRIu64
+                         "place %" PRIu64 " rank%s: %zu host%s%s take%s no more than %" PRIu64
                          " (max_slots); ask for fewer ranks",
                          nranks, plural(nranks), a->nhosts, plural(a->nhosts), bound,
-                         sum_bounds(a, o));
+                         a->nhosts == 1 ? "s" : "", sum_bounds(a, o));
     return nranks > sum_usable_slots(a, o) && !may ? too_few_slots(a, o, nranks, bound, err) : 0;
 }
 

@@ -56,7 +56,8 @@ static void print_granted(const struct step_plan *p, const struct host *h)
     if (cores)
         printf(", hardware threads %s (%s)", cores, a->cores_source);
     if (a->core_list)
-        printf(", cores %s as socket,core (%s)", a->core_list, a->cores_source);
+        printf(", cores %s as socket,core%s%s%s", a->core_list, a->cores_source[0] ? " (" : "",
+               a->cores_source, a->cores_source[0] ? ")" : "");
     printf(", %s\n", ranks);
 }
 

@@ -300,6 +300,11 @@ gone() { echo "while kill -0 \$(cat $1.pid) 2>/dev/null; do sleep .02; done"; }
         run -125 --separate-stderr mprun --hostfile $file --dry-run -n 4 true
         [[ $stderr == *"2 hosts have 3 slots (host file '$file'), 1 too few"* ]]
     done
+    echo 'n1 2 all.q@n1 0,1:0,2' >gridengine
+    run -0 --separate-stderr mprun --hostfile gridengine --dry-run true
+    [[ $output == *"cores 0,1:0,2 as socket,core, ranks 0 to 1"* ]]
+    run -125 --separate-stderr mprun --hostfile openmpi --host n1 --oversubscribe --dry-run -n 5 true
+    [ "$stderr" = "mprun: place 5 ranks: 1 host takes no more than 4 (max_slots); ask for fewer ranks" ]
 }
 
 @test "what is wrong in a host file is said with its file and line" {
