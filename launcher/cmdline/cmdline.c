@@ -262,6 +262,9 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     const char *other = at < argc                       ? argv[at]
                         : c->queue.from                 ? "--queue"
                         : c->program_file               ? "--app"
+                        : c->dry_run                    ? "--dry-run"
+                        : c->explain                    ? "--explain"
+                        : c->self_test && c->env_diff   ? "--env-diff"
                         : c->env_diff && c->app->nranks ? "-n"
                                                         : NULL;
     if ((c->self_test || c->env_diff) && other)
@@ -518,7 +521,9 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
         return 0;
     if (c->program_file)
         return parse_program_file(c, err);
-    return !c->multi_prog ? 0 : share_first(c, err) < 0 ? -1 : multi_prog_apply(c, err);
+    if (!c->multi_prog || c->queue.from || !c->apps[0].argc) /* a queue refuses --multi-prog */
+        return 0;
+    return share_first(c, err) < 0 ? -1 : multi_prog_apply(c, err);
 }
 
 const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry)

@@ -374,6 +374,7 @@ EOF
     run -125 --separate-stderr mprun --as srun -O -n 3 --multi-prog twice
     [ "$stderr" = "mprun: file 'twice': rank 1 is in programs 1 and 2; keep one" ]
     echo '-n 1 --quiet true' >>apps
+    run -0 --separate-stderr mprun --multi-prog --check
     run -125 --separate-stderr mprun --app apps
     [[ $stderr == "mprun: file 'apps': program 3 of the line: option '--quiet': "* ]]
 }
