@@ -271,7 +271,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
                          c->self_test ? "--self-test" : "--env-diff", other);
     if ((c->self_test || c->env_diff || c->settings.is_shown || c->settings.is_checked) &&
-        at == argc)
+        at == argc && c->napps == 1)
         return argc;
     if (check_subcommand(c, argc, argv, at, err) < 0)
         return -1;
