@@ -77,9 +77,13 @@ static bool is_death(struct client_stderr *c)
         c->host->state < AGENT_CONNECTED || c->host->state >= AGENT_CLEANED)
         return false;
     c->has_died = true;
+    bool lacked_memory = strstr(words, OOM_KILLED);
+    const char *manager = lacked_memory || !strstr(words, " was killed by signal 9 ")
+                              ? NULL
+                              : c->host->table->plan->adapter->ends_hosts;
     host_failures_add(c->failures, c->host, false,
-                      strstr(words, OOM_KILLED) ? EXIT_CODE_SIGNAL + SIGKILL : EXIT_CODE_MPRUN,
-                      "%s", words + 2);
+                      lacked_memory ? EXIT_CODE_SIGNAL + SIGKILL : EXIT_CODE_MPRUN, "%s%s%s",
+                      words + 2, manager ? "; " : "", manager ? manager : "");
     return true;
 }
 
