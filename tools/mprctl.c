@@ -230,12 +230,19 @@ static int end_agents(const char *job, struct error *err)
     return holder_receive(fd, &m, fds) > 0 ? m.value : 0;
 }
 
+/* An array's number stands for all of its tasks, which have it before a dot. */
+static bool is_of(const char *number, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    return !strncmp(number, wanted, n) && (!number[n] || number[n] == '.');
+}
+
 static void down_one(void *arg, const char *job)
 {
     struct down *d = arg;
     char name[HOLDER_JOB_MAX];
     const char *number = holder_job_number(job, name);
-    if (d->rc < 0 || !number || (d->wanted && strcmp(number, d->wanted) != 0))
+    if (d->rc < 0 || !number || (d->wanted && !is_of(number, d->wanted)))
         return;
     d->n++;
     int stay = end_agents(job, d->err);

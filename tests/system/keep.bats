@@ -233,6 +233,19 @@ agent idle: ' ]
     all_over
 }
 
+@test "mprctl down of an array: the job's number stands for all of its tasks" {
+    export SGE_TASK_ID=2
+    run -0 job '
+        down() { "$MPRUN_BUILD/tools/mprctl" down "$@" 2>&1 && flock -n sge/task.h0 echo free; }
+        m -n 4 true
+        for job in ${JOB_ID%?} ${JOB_ID}2 $JOB_ID.3 $JOB_ID.2; do down $job; done
+        m -n 4 true
+        down $JOB_ID'
+    [ "$(grep -c "^mprctl: no job [0-9.]* of yours has its mprun's agents held" <<<"$output")" = 3 ]
+    [[ $output == *$'host\nfree\nfree' ]]
+    all_over
+}
+
 @test "mprctl down while a step runs: the holder still ends with the job" {
     run -0 job '
         x -n 1 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" >/dev/null 2>&1 &
