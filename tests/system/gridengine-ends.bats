@@ -106,7 +106,7 @@ in_time() {
     nothing_left
     job_wait || true
     grep -qx "code 125" "$(job_out)"
-    says_alone "mprun: host $OTHER: mpstarter's worker (pid N) was killed by signal 9 (Killed); ending its ranks"
+    says_alone "mprun: host $OTHER: mpstarter's worker (pid N) was killed by signal 9 (Killed); ending its ranks; it may be Grid Engine that did so, at a limit of the job such as h_vmem or h_rt (qsub -l, which 'qstat -j \$JOB_ID' shows, and 'qconf -sq \$QUEUE'), or for qdel"
     manager_saw_no_failure
 }
 
