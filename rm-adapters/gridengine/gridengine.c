@@ -84,6 +84,11 @@ static bool gridengine_detect(const struct host_request *request, char *reason, 
 
 /* ---- allocation ------------------------------------------------------------------------------ */
 
+static bool is_plain_task(void)
+{
+    return gridengine_variable("PE") && !gridengine_variable("PE_HOSTFILE");
+}
+
 static void name_job(struct allocation *a)
 {
     const char *task = gridengine_variable("SGE_TASK_ID"), *pe = gridengine_variable("PE");
@@ -91,7 +96,8 @@ static void name_job(struct allocation *a)
              gridengine_variable("JOB_ID"), task);
     const char *root = gridengine_variable("SGE_ROOT"), *cell = gridengine_variable("SGE_CELL");
     snprintf(a->cluster, sizeof(a->cluster), "%s %s", root ? root : "", cell ? cell : "");
-    snprintf(a->more, sizeof(a->more), "qsub -pe %.60s", pe ? pe : "PE");
+    if (!is_plain_task()) /* its job may have them */
+        snprintf(a->more, sizeof(a->more), "qsub -pe %.60s", pe ? pe : "PE");
 }
 
 /* From "host file 'pe_hostfile' line 2" keep the line alone. */
@@ -108,7 +114,8 @@ static void name_sources(struct allocation *a)
     }
 }
 
-/* Without a parallel environment there is no such file, and the job is on this host. */
+/* Without a parallel environment there is no such file, and the job is on this host. A task of the
+ * user's own 'qrsh -inherit' has this host's slots of a larger job. */
 static int read_own_host(struct hostlist *l, struct error *err)
 {
     const char *slots = gridengine_variable("NSLOTS");
@@ -118,9 +125,10 @@ static int read_own_host(struct hostlist *l, struct error *err)
         return -1;
     if (slots && number_parse(slots, "NSLOTS", 1, HOSTLIST_SLOTS_MAX, &n, err) < 0)
         return -1;
-    return hostlist_add_slots(
-        l, name, (uint32_t)n,
-        slots ? "NSLOTS, no parallel environment" : "a job without a parallel environment", err);
+    const char *source = is_plain_task() ? "of this task alone, as qrsh has set no PE_HOSTFILE"
+                         : slots         ? "NSLOTS, no parallel environment"
+                                         : "a job without a parallel environment";
+    return hostlist_add_slots(l, name, (uint32_t)n, source, err);
 }
 
 static int read_granted(struct hostlist *l, struct error *err)

@@ -192,6 +192,22 @@ static void a_job_without_a_parallel_environment_has_this_host(void **state)
     assert_non_null(strstr(err.text, "NSLOTS: '3x'"));
 }
 
+static void a_task_without_the_hostfile_has_its_own_slots(void **state)
+{
+    struct allocation a;
+    struct error err;
+    job("12", "undefined", NULL);
+    setenv("PE", "lab", 1);
+    setenv("NSLOTS", "2", 1);
+    assert_int_equal(read_granted(&(struct host_request){.argument = NULL}, &a, &err), 0);
+    assert_int_equal(a.nhosts, 1);
+    assert_int_equal(a.hosts[0].slots.value, 2);
+    assert_string_equal(a.hosts[0].slots.source,
+                        "of this task alone, as qrsh has set no PE_HOSTFILE");
+    assert_string_equal(a.more, "");
+    allocation_free(&a);
+}
+
 static void what_is_wrong_is_named(void **state)
 {
     static const struct {
@@ -331,6 +347,7 @@ int main(void)
         cmocka_unit_test_teardown(queue_lines_of_a_host_are_one_host, no_job),
         cmocka_unit_test_teardown(the_host_of_the_job_is_this_one, no_job),
         cmocka_unit_test_teardown(a_job_without_a_parallel_environment_has_this_host, no_job),
+        cmocka_unit_test_teardown(a_task_without_the_hostfile_has_its_own_slots, no_job),
         cmocka_unit_test_teardown(what_is_wrong_is_named, no_job),
         cmocka_unit_test_teardown(named_hosts_are_chosen_from_the_grant, no_job),
         cmocka_unit_test_teardown(a_directory_of_the_job_that_cannot_be_written_takes_no_tasks,
