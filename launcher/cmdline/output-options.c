@@ -281,8 +281,17 @@ int cmdline_apply_line_pattern(void *target, const char *value, struct error *er
     return output_pattern_check(value, err);
 }
 
+static bool has_option(const struct cmdline *c, const char *name)
+{
+    return cmdline_uses(c, options_find(c->own_options, name, strlen(name)));
+}
+
 int cmdline_check_output(const struct cmdline *c, struct error *err)
 {
+    bool has_pattern = has_option(c, "--outfile-pattern") || has_option(c, "--errfile-pattern");
+    if (has_pattern && has_option(c, "--output-filename"))
+        return error_set(err, EINVAL,
+                         "--output-filename and patterns both name the files of ranks; keep one");
     const struct output_options *o = &c->output;
     const struct line_format *f = &o->lines;
     char letter = o->merge_lines && f->pattern ? output_pattern_has(f->pattern, "hNnpg") : 0;
