@@ -161,7 +161,8 @@ static void start_next(void *arg)
 
 void fanout_again(struct starting *s, size_t host)
 {
-    arrived(s, host); /* nobody has told of the end of a client that was handed over */
+    /* nobody has told of the end of a client that was handed over */
+    arrived(s, host);
     if (host < s->started) { /* else its turn comes anyway */
         s->nagain += !s->hosts[host].again;
         s->hosts[host].again = true;
