@@ -303,8 +303,13 @@ void starters_link_ended(struct starters *s, struct host *h)
 static void abandon(struct starter *st)
 {
     struct starters *s = st->all;
+    char name[128];
     if (!st->client_runs)
         return;
+    if (st->host->failed && st->host->state < AGENT_CLEANED) /* mprun's own KILL is no reason */
+        host_failures_add(s->step.failures, st->host, false, EXIT_CODE_MPRUN,
+                          "its mpstarter has gone, and %s does not end",
+                          starter_client_name(s->plan, name, sizeof(name)));
     if (s->starting && s->plan->adapter->abandon && st->agent != AGENT_FORKS) {
         s->plan->adapter->abandon(s->starting, (size_t)st->host->launch_index);
         return;

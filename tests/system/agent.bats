@@ -164,6 +164,18 @@ fails() {
     no_leftovers
 }
 
+@test "mpstarter is killed, and its agent does not end: that mprun kills the agent is not the reason" {
+    needs_long
+    sed -i 's/^exec sh -c/sh -c/; $a exec sleep 1000' "$AGENT"
+    run -125 --separate-stderr mprun --agent "$AGENT" --host n0 --link-grace=4 -n 1 bash -c '
+        keeper=$(ps -o ppid= $PPID)
+        kill -STOP $PPID $keeper
+        kill -KILL $PPID $keeper
+        exec sleep 77'
+    [[ $stderr == *"mprun: host n0: its mpstarter has gone, and $AGENT does not end"* ]]
+    [[ $stderr != *"$AGENT was killed"* ]]
+}
+
 @test "mprun is told to end while hosts are being started" {
     does n1 'exec sleep 1000'
     mprun_start --agent "$AGENT" --host n0,n1,n2 true
