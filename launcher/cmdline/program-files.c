@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 #include "common/text/idset.h"
 #include "common/must.h"
+#include "common/text/number.h"
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -181,6 +182,14 @@ static uint32_t count_ranks(const struct by_rank *b)
     return n;
 }
 
+/* 0: it does not say. */
+static uint32_t tasks_of_job(void)
+{
+    const char *text = getenv("SLURM_NTASKS");
+    int64_t n;
+    return text && number_parse(text, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 ? (uint32_t)n : 0;
+}
+
 int multi_prog_apply(struct cmdline *c, struct error *err)
 {
     struct by_rank b = {0};
@@ -189,6 +198,8 @@ int multi_prog_apply(struct cmdline *c, struct error *err)
     uint32_t nranks = c->apps[0].nranks;
     if (rc == 0 && (rc = check_lines(&b, err)) < 0)
         error_context(err, "file '%.200s'", path);
+    if (rc == 0 && nranks == 0 && c->dialect == DIALECT_SRUN)
+        nranks = tasks_of_job();
     if (rc == 0 && nranks == 0)
         nranks = count_ranks(&b);
     if (rc == 0 && nranks == 0)

@@ -370,6 +370,11 @@ EOF
     printf '%s\r\n' '0 echo one' '1 echo two' >windows
     run -0 --separate-stderr mprun --as srun -O -n 2 --multi-prog windows
     [ "$(sorted)" = "one two " ]
+    # srun's ranks are the job's tasks, of which each is to have a program
+    SLURM_NTASKS=3 run -0 --separate-stderr mprun --as srun -O --multi-prog programs
+    [ "$(sorted)" = "others 0 some 1 0 some 2 1 " ]
+    SLURM_NTASKS=3 run -125 --separate-stderr mprun --as srun -O --multi-prog windows
+    [ "$stderr" = "mprun: file 'windows': no line has rank 2 of 3; '*' is all others" ]
     printf '%s\n' '0-1 echo one' '1-2 echo two' >twice
     run -125 --separate-stderr mprun --as srun -O -n 3 --multi-prog twice
     [ "$stderr" = "mprun: file 'twice': rank 1 is in programs 1 and 2; keep one" ]
