@@ -89,6 +89,9 @@ int cmdline_check_agreement(const struct cmdline *c, struct error *err);
 option_fn cmdline_apply_nodes, cmdline_apply_megabytes, cmdline_apply_srun_mem_bind,
     cmdline_apply_minutes, cmdline_apply_mpi_plugin;
 
+/* The words of --pmi for a name of srun's --mpi, which they are if it is no plugin of Slurm's. */
+const char *cmdline_mpi_plugin(const char *name);
+
 int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err);
 option_fn cmdline_apply_gres, cmdline_apply_hint, cmdline_apply_threads_per_core;
 

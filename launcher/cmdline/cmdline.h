@@ -162,6 +162,9 @@ void cmdline_add_variable(struct cmdline_app *app, const char *entry);
 /* The environment of an app's ranks: base with the app's settings applied. A NULL-terminated array
  * of malloc'ed strings. */
 char **cmdline_app_environ(const struct cmdline_app *app, char *const base[]);
+/* Takes an environment and returns it with srun's variable for -c: the job's own one is not that of
+ * a step with another number. */
+char **cmdline_set_cpus_per_task(char **envp, uint32_t cpus);
 
 /* The names of the variables that the app's settings give a value, in order: as above. */
 char **cmdline_app_given(const struct cmdline_app *app);

@@ -31,7 +31,7 @@ static const struct {
     {"SRUN_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
     {"SLURM_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
     {"SLURM_NTASKS_PER_NODE", "--npernode", IN(SRUN), false},
-    {"SLURM_MPI_TYPE", "--mpi", IN(SRUN), false},
+    {"SLURM_MPI_TYPE", "--pmi", IN(SRUN), false},
 };
 
 static bool begins(const char *text, const char *with)
@@ -90,6 +90,10 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
     if (strcmp(variables[i].option, "--cpus-per-rank") == 0) { /* srun counts hardware threads */
         free(copy);
         copy = text_format("%st", value);
+    }
+    if (strcmp(variables[i].option, "--pmi") == 0) {
+        free(copy);
+        copy = must(strdup(cmdline_mpi_plugin(value)));
     }
     bool is_limit = strcmp(variables[i].option, "--timeout") == 0; /* 0: none */
     if ((variables[i].is_switch || is_limit) && (strcmp(value, "0") == 0 || *value == '-'))

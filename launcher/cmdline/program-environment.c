@@ -93,3 +93,20 @@ char **cmdline_app_given(const struct cmdline_app *app)
     }
     return names;
 }
+
+char **cmdline_set_cpus_per_task(char **envp, uint32_t cpus)
+{
+    static const char name[] = "SLURM_CPUS_PER_TASK=";
+    size_t n = 0, at = 0;
+    while (envp[n])
+        n++;
+    while (envp[at] && strncmp(envp[at], name, sizeof(name) - 1) != 0)
+        at++;
+    if (at == n) {
+        envp = must(reallocarray(envp, n + 2, sizeof(*envp)));
+        envp[n + 1] = NULL;
+    }
+    free(envp[at]);
+    envp[at] = text_format("%s%u", name, cpus);
+    return envp;
+}

@@ -71,16 +71,20 @@ int cmdline_apply_minutes(void *target, const char *value, struct error *err)
     return seconds ? cmdline_apply_named(target, "--timeout", text, err) : 0;
 }
 
-/* "pmix_v4" is a version of "pmix", "openmpi" is "none", "cray_shasta" offers what PALS does. */
+/* "pmix_v4" is a version of "pmix", "openmpi" is "none", "cray_shasta" offers what PALS does, and
+ * the plugin "pmi2" serves programs of PMI-1, too. */
+const char *cmdline_mpi_plugin(const char *name)
+{
+    return strncmp(name, "pmix_v", 6) == 0                               ? "pmix"
+           : strcmp(name, "openmpi") == 0                                ? "none"
+           : strcmp(name, "pmi2") == 0                                   ? "pmi1,pmi2"
+           : strncmp(name, "cray", 4) == 0 || strcmp(name, "pspmi") == 0 ? "pmix,pmi1,pmi2"
+                                                                         : name;
+}
+
 int cmdline_apply_mpi_plugin(void *target, const char *value, struct error *err)
 {
-    if (strncmp(value, "pmix_v", 6) == 0)
-        value = "pmix";
-    else if (strcmp(value, "openmpi") == 0)
-        value = "none";
-    else if (strncmp(value, "cray", 4) == 0 || strcmp(value, "pspmi") == 0)
-        value = "pmix,pmi1,pmi2";
-    return cmdline_apply_named(target, "--pmi", value, err);
+    return cmdline_apply_named(target, "--pmi", cmdline_mpi_plugin(value), err);
 }
 
 /* "none", "local", with "verbose," or "quiet," before it. */

@@ -145,6 +145,9 @@ static int copy_apps(struct step_plan *p, struct error *err)
             *s->apps[i].bind = step_hosts_binding(from->place);
             take_defaults(p, from->place, s->apps[i].bind);
         }
+        const struct placement_options *place = from->place ? from->place : &p->cmd->place;
+        if (p->cmd->dialect == DIALECT_SRUN && place->bind.cores)
+            s->apps[i].envp = cmdline_set_cpus_per_task(s->apps[i].envp, place->bind.cores);
     }
     s->nranks = next;
     return 0;

@@ -489,6 +489,31 @@ mprun: '--exclusive': no effect in mprun" ]
     [ -z "$stderr" ]
     run -0 --separate-stderr mprun -n 1 sh -c 'echo ${SLURM_PROCID-none}'
     [ "$output" = none ]
+    # -c of the line, and not of the job
+    run -0 --separate-stderr mprun --as srun -O -n 1 sh -c 'echo ${SLURM_CPUS_PER_TASK-none}'
+    [ "$output" = none ]
+    export SLURM_CPUS_PER_TASK=2
+    run -0 --separate-stderr mprun --as srun -O -n 1 -c 1 sh -c 'env | grep ^SLURM_CPUS_PER_TASK'
+    [ "$output" = SLURM_CPUS_PER_TASK=1 ]
+    unset SLURM_CPUS_PER_TASK
+    run -0 --separate-stderr mprun --as srun -O -n 1 -c 1 sh -c 'env | grep ^SLURM_CPUS_PER_TASK'
+    [ "$output" = SLURM_CPUS_PER_TASK=1 ]
+}
+
+@test "srun's --mpi and SLURM_MPI_TYPE name plugins of Slurm: pmi2 serves programs of PMI-1, too" {
+    local name words
+    while read -r name words; do
+        [[ $("$MPRUN" --as srun --mpi="$name" --dry-run true 2>&1) != *unknown* ]]
+        [[ $("$MPRUN" --as srun --translate --mpi="$name" ./a) == *"--pmi $words "*" ./a" ]] || { echo "$name"; return 1; }
+        run -0 env SLURM_MPI_TYPE="$name" "$MPRUN" --as srun -O -n 1 sh -c 'echo ${PMI_FD:+simple} ${PMIX_NAMESPACE:+pmix}'
+        [ "$output" = "$(sed 's/pmi1,pmi2/simple/; s/none//' <<<"$words")" ] || { echo "$name: $output"; return 1; }
+    done <<'END'
+pmix_v4 pmix
+pmi2 pmi1,pmi2
+openmpi none
+END
+    run -125 env SLURM_MPI_TYPE=other "$MPRUN" --as srun -n 1 true
+    [[ $output == *"SLURM_MPI_TYPE: option '--pmi': unknown word 'other'"* ]]
 }
 
 @test "--merge-lines: a line that ranks write alike comes once, with their numbers, and none is lost" {
