@@ -7,6 +7,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
+#include "common/processes/spawn.h"
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
@@ -125,6 +126,24 @@ static int take_job_of_slurm(struct cmdline *c, const char *entry, const char *v
     return 0;
 }
 
+/* In a heterogeneous job a component's variables of the job end with its number; those without one
+ * are of the first component. Returns the entry as the chosen component has it, which is in *made
+ * if it is another one; NULL: the component has none. */
+static const char *of_component(const struct cmdline *c, const char *entry, char *const env[],
+                                char **made)
+{
+    static const char *const all[] = {"SLURM_NTASKS", "SLURM_CPUS_PER_TASK",
+                                      "SLURM_NTASKS_PER_NODE", NULL};
+    size_t len = strcspn(entry, "="), i = 0;
+    while (all[i] && !(strlen(all[i]) == len && begins(entry, all[i])))
+        i++;
+    if (!all[i] || c->rm != &rm_adapter_slurm || !c->hosts.argument)
+        return entry;
+    AUTO_FREE char *name = text_format("%s_HET_GROUP_%.20s", all[i], c->hosts.argument);
+    const char *value = spawn_env_value(env, name);
+    return value ? *made = text_format("%s=%s", all[i], value) : NULL;
+}
+
 static bool is_any(const char *value, const char *const words[])
 {
     while (*words && strcasecmp(value, *words) != 0)
@@ -218,9 +237,12 @@ int environment_apply(struct cmdline *c, char *const env[], struct error *err)
 {
     if (c->napps && take_lines_own(c, &c->apps[0], err) < 0)
         return -1;
-    for (; *env; env++)
-        if (!(c->napps && cmdline_setting_for(&c->apps[0], *env)) &&
-            take_entry(c, *env, false, err) < 0)
-            return error_context(err, "%.*s", (int)(strcspn(*env, "=") % 60), *env);
+    for (char *const *at = env; *at; at++) {
+        AUTO_FREE char *made = NULL;
+        const char *entry = of_component(c, *at, env, &made);
+        if (entry && !(c->napps && cmdline_setting_for(&c->apps[0], entry)) &&
+            take_entry(c, entry, false, err) < 0)
+            return error_context(err, "%.*s", (int)(strcspn(entry, "=") % 60), entry);
+    }
     return 0;
 }

@@ -92,6 +92,17 @@ END
     [[ $("$MPRUN" --dry-run --cpus-per-rank 16 true) == *"8 ranks of 16 cores on 2 hosts"* ]]
 }
 
+@test "in a heterogeneous job of Slurm the tasks are those of the component that --het-group chooses" {
+    export SLURM_JOB_ID=1 SLURM_JOB_NODELIST=n1 SLURM_HET_SIZE=2 SLURM_NTASKS=1 SLURM_CPUS_PER_TASK=2 SLURM_NTASKS_HET_GROUP_0=1 SLURM_NTASKS_HET_GROUP_1=6 \
+        SLURM_JOB_NODELIST_HET_GROUP_0=n1 SLURM_JOB_CPUS_PER_NODE_HET_GROUP_0=2 SLURM_TASKS_PER_NODE_HET_GROUP_0=1 \
+        SLURM_JOB_NODELIST_HET_GROUP_1='n[2-3]' SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1='4(x2)' SLURM_TASKS_PER_NODE_HET_GROUP_1='3(x2)'
+    [[ $("$MPRUN" --as srun --het-group=0 --dry-run true) == *"1 rank on 1 host"* ]]
+    [[ $("$MPRUN" --as srun --het-group=1 --dry-run true) == *"6 ranks on 2 hosts"* ]]
+    [[ $("$MPRUN" --as srun --het-group=1 -n 2 --dry-run true) == *"2 ranks on 2 hosts"* ]]
+    export SLURM_CPUS_PER_TASK_HET_GROUP_1=4
+    [[ $("$MPRUN" --as srun --het-group=1 -n 2 --dry-run true) == *"2 ranks of 4 hardware threads on 2 hosts"* ]]
+}
+
 @test "ranks of this machine are bound as the plan says: /proc/PID/status agrees" {
     local options words
     words=$(nproc)
