@@ -17,6 +17,7 @@
 #include "rm-adapters/hosts/hostlist.h"
 #include "rm-adapters/hosts/requested-hosts.h"
 
+/* A larger job does not give more room on the hosts that are left. */
 static void leave_out(struct allocation *a, size_t index)
 {
     struct alloc_host *h = &a->hosts[index];
@@ -24,6 +25,7 @@ static void leave_out(struct allocation *a, size_t index)
     free(h->core_list);
     idset_free(&h->cores);
     memmove(h, h + 1, (--a->nhosts - index) * sizeof(*h));
+    a->more[0] = 0;
 }
 
 static int leave_out_here(struct allocation *a, struct error *err)

@@ -375,6 +375,8 @@ static int read_allocation(struct step_plan *p, struct error *err)
     signal_mask_open();
     int rc = p->adapter->read_allocation(&p->hosts, &p->alloc, err);
     signal_mask_close();
+    if (p->hosts.nlists || p->hosts.nfiles) /* a larger job does not give more room on these */
+        p->alloc.more[0] = 0;
     return rc;
 }
 

@@ -87,6 +87,10 @@ SLURM_NTASKS=8 SLURM_CPUS_PER_TASK=16 SLURM_HINT=nomultithread||8 ranks of 16 co
 |-n 4 -c 32|4 ranks of 32 hardware threads on 2 hosts
 |-n 5 -c 32|place 5 ranks of 32 hardware threads: 2 hosts have 128 slots (CPUs of the job), room for 4
 |-N 2 -n 1|1 rank on 1 host
+|-n 129|ask for at most 128 ranks, submit the job with 'sbatch -n 129', or allow
+|-w n2 -n 65|ask for at most 64 ranks, or allow
+|-x n2 -n 65|ask for at most 64 ranks, or allow
+|-N 1 -n 65|ask for at most 64 ranks, or allow
 END
     export SLURM_CPUS_PER_TASK=16
     [[ $("$MPRUN" --dry-run --cpus-per-rank 16 true) == *"8 ranks of 16 cores on 2 hosts"* ]]
