@@ -224,6 +224,7 @@ static const char *const host_env[] = {"CUDA_VISIBLE_DEVICES",
                                        "SLURM_STEP_ID",
                                        "SLURM_STEPID",
                                        "SLURMD_NODENAME",
+                                       "SLURM_TOPOLOGY_ADDR",
                                        "TMPDIR",
                                        NULL};
 

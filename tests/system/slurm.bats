@@ -118,6 +118,11 @@ END
     [[ $stderr == "mprun: rank 6 on n4 (pid "*") exited with code 3; the other ranks are ended" ]]
 }
 
+@test "ranks of --as srun have the variables of their own node" {
+    run -0 --separate-stderr sbatch_wait -N 3 -n 3 <<<'m --as srun sh -c "echo \$SLURM_PROCID \$(hostname) \$SLURMD_NODENAME \$SLURM_TOPOLOGY_ADDR"'
+    [ "$(sorted)" = "0 n1 n1 n1 1 n2 n2 n2 2 n3 n3 n3 " ]
+}
+
 @test "Open MPI by PMIx and MPICH by PMI-1 run on all nodes" {
     [ -x "$MPRUN_BUILD/tests/system/mpi-probe" ] || skip "no Open MPI"
     # ranks spin while they wait, more of them than the machine has cores
