@@ -90,7 +90,7 @@ static int too_few_slots(const struct allocation *a, const struct plan_options *
                          const char *bound, struct error *err)
 {
     uint64_t room = sum_usable_slots(a, o), slots = cores_each(o) > 1 ? allocation_slots(a) : room;
-    char more[160] = "", lack[64], each[32];
+    char more[160] = "", lack[64], each[32], fewer[64];
     if (a->more[0])
         snprintf(more, sizeof(more), "submit the job with '%s %" PRIu64 "', ", a->more,
                  nranks * cores_each(o));
@@ -98,13 +98,16 @@ static int too_few_slots(const struct allocation *a, const struct plan_options *
         snprintf(lack, sizeof(lack), "room for %" PRIu64, room);
     else
         snprintf(lack, sizeof(lack), "%" PRIu64 " too few", nranks - slots);
-    return error_set(err, EINVAL,
-                     "place %" PRIu64 " rank%s%s: %zu host%s%s %s %" PRIu64
-                     " slot%s (%s), %s; ask for at most %" PRIu64
-                     " rank%s, %sor allow more ranks than slots with --oversubscribe",
-                     nranks, plural(nranks), each_text(each, o), a->nhosts, plural(a->nhosts),
-                     bound, a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a),
-                     lack, room, plural(room), more);
+    if (cores_each(o) > 1 && room == 0)
+        snprintf(fewer, sizeof(fewer), "fewer for each rank");
+    else
+        snprintf(fewer, sizeof(fewer), "at most %" PRIu64 " rank%s", room, plural(room));
+    return error_set(
+        err, EINVAL,
+        "place %" PRIu64 " rank%s%s: %zu host%s%s %s %" PRIu64
+        " slot%s (%s), %s; ask for %s, %sor allow more ranks than slots with --oversubscribe",
+        nranks, plural(nranks), each_text(each, o), a->nhosts, plural(a->nhosts), bound,
+        a->nhosts == 1 ? "has" : "have", slots, plural(slots), slot_source(a), lack, fewer, more);
 }
 
 static int check_slots(const struct allocation *a, const struct plan_options *o, uint64_t nranks,

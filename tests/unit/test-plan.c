@@ -83,6 +83,7 @@ static const struct plan_case cases[] = {
     {"4,4", CORES(5, 0, 0, 2), NULL,
      "place 5 ranks of 2 cores: 2 hosts have 8 slots (test), room for 4; ask for at most 4 ranks",
      0},
+    {"2,2", CORES(1, 0, 0, 3), NULL, "room for 0; ask for fewer for each rank, or allow", 0},
     {"4,4", CORES(5, 0, 1, 2), "3,2", "more ranks than slots", 1},
     {"4,4", CORES(0, 2, 0, 3), NULL, "room for 2; ask for at most 2 ranks", 0},
     {"2,2", CORES(0, 0, 0, 3), NULL,
