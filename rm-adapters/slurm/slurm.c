@@ -90,13 +90,13 @@ static int choose_part(const char *argument, struct job_part *ret, struct error 
 
 /* Are these tasks those of the step that mprun is in? Batch scripts and interactive steps have
  * numbers as well, the highest ones. An salloc in a step leaves the step's variables, but has tasks
- * of its own. */
+ * of its own. A rank of mprun has the number of mprun's step, and the tasks of the job. */
 static bool is_of_step(const char *tasks)
 {
     const char *step = slurm_variable("SLURM_STEP_ID");
     const char *own = slurm_variable("SLURM_STEP_TASKS_PER_NODE");
     return step && is_number(step) && strlen(step) < strlen("4294967280") &&
-           (!own || strcmp(own, tasks) == 0);
+           (own ? strcmp(own, tasks) == 0 : !getenv("MPRUN_STEP_ID"));
 }
 
 /* Reads "4(x2),1", a number for each of n hosts. */

@@ -94,6 +94,9 @@ END
     [ "${lines[0]}" = 1 ]
     [ "$(tail -n +2 <<<"$output" | sort | tr '\n' ' ')" = "n1 n1 n2 n2 n3 n3 " ]
     [ -z "$stderr" ]
+    # mprun as a rank of mprun, which is no step of the user's: the job's tasks
+    run -0 --separate-stderr sbatch_wait -N 2 -n 2 --exclusive <<<'m -n 1 mprun --containment=tree hostname'
+    [ "$(sorted)" = "n1 n2 " ]
 }
 
 @test "--host chooses among the job's nodes; more ranks than tasks are explained" {

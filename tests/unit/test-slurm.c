@@ -120,6 +120,12 @@ static void in_a_step_the_cpus_of_the_job_count(void **state)
     job("n[1-2]", "4(x2)", "1");
     setenv("SLURM_STEP_ID", "0", 1);
     granted(&nothing, "n1:4/4,n2:4/4 SLURM_JOB_CPUS_PER_NODE; job 12, 0 cores");
+    /* a rank of mprun: the step is mprun's, and the tasks are the job's */
+    setenv("MPRUN_STEP_ID", "abc", 1);
+    setenv("SLURM_TASKS_PER_NODE", "1(x2)", 1);
+    granted(&nothing, "n1:1/4,n2:1/4 SLURM_TASKS_PER_NODE; job 12, 0 cores");
+    unsetenv("MPRUN_STEP_ID");
+    setenv("SLURM_TASKS_PER_NODE", "1", 1);
     setenv("SLURM_CPUS_PER_TASK", "2", 1);
     granted(&nothing,
             "n1:2/4,n2:2/4 SLURM_JOB_CPUS_PER_NODE / SLURM_CPUS_PER_TASK; job 12, 2 cores");
