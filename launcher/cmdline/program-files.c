@@ -182,10 +182,14 @@ static uint32_t count_ranks(const struct by_rank *b)
     return n;
 }
 
-/* 0: it does not say. */
-static uint32_t tasks_of_job(void)
+/* Returns the tasks of the job of Slurm, or of its component that the line chooses; 0: it does not
+ * say. */
+static uint32_t tasks_of_job(const struct cmdline *c)
 {
-    const char *text = getenv("SLURM_NTASKS");
+    const char *component = c->rm == &rm_adapter_slurm ? c->hosts.argument : NULL;
+    AUTO_FREE char *name = text_format("SLURM_NTASKS%s%.20s", component ? "_HET_GROUP_" : "",
+                                       component ? component : "");
+    const char *text = getenv(name);
     int64_t n;
     return text && number_parse(text, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 ? (uint32_t)n : 0;
 }
@@ -199,7 +203,7 @@ int multi_prog_apply(struct cmdline *c, struct error *err)
     if (rc == 0 && (rc = check_lines(&b, err)) < 0)
         error_context(err, "file '%.200s'", path);
     if (rc == 0 && nranks == 0 && c->dialect == DIALECT_SRUN)
-        nranks = tasks_of_job();
+        nranks = tasks_of_job(c);
     if (rc == 0 && nranks == 0)
         nranks = count_ranks(&b);
     if (rc == 0 && nranks == 0)

@@ -103,6 +103,8 @@ END
     [[ $("$MPRUN" --as srun --het-group=0 --dry-run true) == *"1 rank on 1 host"* ]]
     [[ $("$MPRUN" --as srun --het-group=1 --dry-run true) == *"6 ranks on 2 hosts"* ]]
     [[ $("$MPRUN" --as srun --het-group=1 -n 2 --dry-run true) == *"2 ranks on 2 hosts"* ]]
+    echo '* ./a' >programs
+    [[ $("$MPRUN" --as srun --het-group=1 --dry-run --multi-prog programs) == *"6 ranks on 2 hosts"* ]]
     export SLURM_CPUS_PER_TASK_HET_GROUP_1=4
     [[ $("$MPRUN" --as srun --het-group=1 -n 2 --dry-run true) == *"2 ranks of 4 hardware threads on 2 hosts"* ]]
 }
