@@ -260,9 +260,10 @@ bool agent_tell(struct agent *a, uint32_t number, enum agent_what what, const vo
     if (a->in_fd < 0 || n > AGENT_DATA_MAX)
         return false;
     size_t size = agent_message_pack(number, what, data, n, channel_key(a), packed);
-    /* a pipe takes it whole or not at all */
+    /* a pipe takes it whole or not at all; that of an agent which is stopped for hours, in a job
+     * that is suspended, is full of what says that the job goes on */
     bool is_told = write(a->in_fd, packed, size) == (ssize_t)size;
-    if (!is_told)
+    if (!is_told && !(what == AGENT_GOES_ON && errno == EAGAIN))
         agent_has_gone(a);
     explicit_bzero(packed, sizeof(packed));
     return is_told;

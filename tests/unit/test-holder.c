@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-holder.c - mpruns meet by the holder: each hears of all that have come before it, one at a
- * time, and of none that has gone; what an mprun says last counts, and what a starter says comes
- * before its end */
+ * time, and of none that has gone; what an mprun says last counts, what a starter says comes before
+ * its end, and an agent that reads nothing has not gone */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -164,14 +165,37 @@ static void what_a_starter_says_comes_before_its_end(void **state)
     close(fd);
 }
 
+static void an_agent_that_is_stopped_for_hours_has_not_gone(void **state)
+{
+    int in[2], out[2], err[2], fd = come();
+    tell(fd, HOLDER_ASK, NULL);
+    assert_true(pipe(in) == 0 && pipe(out) == 0 && pipe(err) == 0);
+    tell(fd, HOLDER_GIVE, (int[HOLDER_FDS]){in[1], out[0], err[0]});
+    while (agent_tell(holder.agents, 0, AGENT_GOES_ON, NULL, 0))
+        ;
+    assert_true(holder.agents && !holder.agents->is_gone && holder.agents->in_fd >= 0);
+    close(in[0]);
+    assert_false(agent_tell(holder.agents, 0, AGENT_GOES_ON, NULL, 0));
+    assert_int_equal(holder.agents->in_fd, -1);
+    for (int i = 0; i < 2; i++) {
+        close(out[i]);
+        close(err[i]);
+    }
+    close(in[1]);
+    close(fd);
+}
+
 int main(void)
 {
+    signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(who_comes_later_hears_of_who_was_there, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_ends_the_connection, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_said_last_counts_although_an_answer_is_unread,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_starter_says_comes_before_its_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_agent_that_is_stopped_for_hours_has_not_gone, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
