@@ -234,6 +234,8 @@ static void agent_is_gone(struct starter *st)
     char name[128];
     if (is_forked_anew(st) || !st->client_runs)
         return;
+    if (h->link)
+        link_read_rest(h->link); /* that it was done */
     starter_client_ends(st);
     if (h->state < AGENT_CLEANED) {
         host_mark_failed(h);
