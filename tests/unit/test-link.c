@@ -290,6 +290,20 @@ static void a_packed_message_of_any_size_comes_back(void **state)
     }
 }
 
+static void bulk_data_that_goes_with_control_frames_is_never_in_parts(void **state)
+{
+    static uint8_t data[BULK_HEADER + BULK_DATA_MAX];
+    for (size_t less = 0; less <= BULK_HEADER; less += BULK_HEADER) {
+        struct two t = two_ends(PLAIN);
+        link_send_bytes(t.up->link, FRAME_OUTPUT, data, sizeof(data) - less);
+        t.down->destroy_at = 1;
+        run(t.loop);
+        assert_int_equal(t.down->closed, 0);
+        assert_int_equal(buffer_len(&t.down->last), sizeof(data) - less);
+        done(&t);
+    }
+}
+
 static void a_message_that_no_peer_takes_ends_the_link_here(void **state)
 {
     struct two t = two_ends(PLAIN);
@@ -985,6 +999,7 @@ int main(void)
         cmocka_unit_test(a_listener_that_knows_the_key_opens_nothing),
         cmocka_unit_test(a_message_of_5_mib_arrives_as_one),
         cmocka_unit_test(a_packed_message_of_any_size_comes_back),
+        cmocka_unit_test(bulk_data_that_goes_with_control_frames_is_never_in_parts),
         cmocka_unit_test(a_message_that_no_peer_takes_ends_the_link_here),
         cmocka_unit_test(a_control_frame_overtakes_bulk_frames),
         cmocka_unit_test(much_of_everything_arrives),

@@ -50,7 +50,8 @@ static void send_control(struct link *l, uint32_t host, enum frame_type type, co
     if (!can_send(l, type, n))
         return;
     for (;;) {
-        size_t part = n < BULK_DATA_MAX ? n : BULK_DATA_MAX;
+        /* bulk data, with its header, has no parts */
+        size_t part = n <= FRAME_PAYLOAD_MAX ? n : BULK_DATA_MAX;
         uint8_t *to = begin_frame(l, host, type, part < n ? FRAME_MORE : 0, part);
         if (part)
             memcpy(to, at, part);
