@@ -234,12 +234,9 @@ static struct command *find_running(const struct queue *q, uint32_t world)
 
 static void kill_worlds(const struct queue *q, uint32_t root)
 {
-    Mprun__WorldKill m = MPRUN__WORLD_KILL__INIT;
-    for (const struct world *w = q->step.worlds->first; w; w = w->next)
-        if (w->root == root) {
-            m.world = w->number;
-            hosts_broadcast(q->step.hosts, FRAME_WORLD_KILL, &m.base);
-        }
+    for (struct world *w = q->step.worlds->first; w; w = w->next)
+        if (w->root == root)
+            spawner_kill(q->step.spawner, w);
 }
 
 static void note_failure(struct queue *q, struct command *c, const struct rank_end *end)

@@ -289,6 +289,14 @@ static int read_preload(struct spawner *s, const Mprun__Spawn *m, const struct f
     return preload_create(s->hosts, s->verdict, &what, ret, &code, err);
 }
 
+void spawner_kill(const struct spawner *s, struct world *world)
+{
+    Mprun__WorldKill m = MPRUN__WORLD_KILL__INIT;
+    m.world = world->number;
+    world->is_killed = true;
+    hosts_broadcast(s->hosts, FRAME_WORLD_KILL, &m.base);
+}
+
 /* One world's files after the other's: the oldest request is the last one. */
 static void bring_next(struct spawner *s)
 {
@@ -308,8 +316,12 @@ void spawner_brought(struct spawner *s)
     if (!w || !preload_done(*s->preload))
         return;
     s->bringing = NULL;
-    if (!verdict_is_ending(s->verdict))
-        launch(s, worlds_find(s->worlds, w->world), w->request);
+    if (!verdict_is_ending(s->verdict)) {
+        struct world *world = worlds_find(s->worlds, w->world);
+        launch(s, world, w->request);
+        if (world->is_killed) /* no host knew it before */
+            spawner_kill(s, world);
+    }
     bring_next(s);
 }
 
@@ -323,6 +335,8 @@ static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct prel
     struct world *world = NULL;
     if (verdict_is_ending(s->verdict))
         error_set(err, ECANCELED, "the step is ending");
+    else if (old && old->is_killed && is_of_rank(m)) /* it has asked before it was killed */
+        error_set(err, ECANCELED, "it is being killed");
     else if (make_fresh(s, m, old, &f, err) == 0 && read_preload(s, m, &f, ret, err) == 0)
         world =
             worlds_add(s->worlds, f.hosts, f.nranks, f.apps, f.napps, is_of_rank(m) ? old : NULL);
@@ -405,14 +419,12 @@ void spawner_look(struct spawner *s, struct world *world)
 
 bool spawner_failed(struct spawner *s, struct world *world, const char *text)
 {
-    Mprun__WorldKill m = MPRUN__WORLD_KILL__INIT;
     struct spawn_wait *wait = world->is_starting ? take_wait(s, world) : NULL;
     if (!wait)
         return world->has_failed;
     world->is_starting = false;
     world->has_failed = true;
-    m.world = world->number;
-    hosts_broadcast(s->hosts, FRAME_WORLD_KILL, &m.base);
+    spawner_kill(s, world);
     refuse(wait->host, wait->id, wait->parent, text);
     wait_free(wait);
     return true;

@@ -40,6 +40,8 @@ void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m
 void spawner_look(struct spawner *s, struct world *world);
 /* A host has said what it wants of the files that are being brought. */
 void spawner_brought(struct spawner *s);
+/* Tells all hosts to kill the world's ranks. What these have asked for and not got is refused. */
+void spawner_kill(const struct spawner *s, struct world *world);
 /* A rank of the world could not be started. text: a sentence. False: nobody waits for this world.
  */
 bool spawner_failed(struct spawner *s, struct world *world, const char *text);

@@ -237,6 +237,36 @@ good" ]
     [ "$status" -eq 0 ]
 }
 
+@test "--queue: what a rank of a command that has failed asks for is not started" {
+    cat >rank.pl <<'END'
+use IO::Handle;
+sleep 1000 if $ENV{PMI_SPAWNED};
+sub await { select undef, undef, undef, 0.05 until -e $_[0] }
+if ($ENV{PMI_RANK}) { open P, ">one"; print P $$; close P; await "fail"; exit 3 }
+open F, "+<&=", $ENV{PMI_FD}; F->autoflush;
+print F "cmd=init pmi_version=1 pmi_subversion=1\n"; <F>;
+open R, ">ready"; await "ask";
+print F "mcmd=spawn\nnprocs=1\nexecname=$^X\narg1=$0\nargcnt=1\ntotspawns=1\nspawnssofar=1\nendcmd\n";
+open A, ">asked"; sleep 1000;
+END
+    echo "perl $PWD/rank.pl" >q
+    mprun_start -q --rm local:1 --oversubscribe --pmi pmi1 -n 2 --queue q
+    wait_until 20 test -e ready
+    wait_until 20 test -s one
+    # mprun hears that rank 1 has failed, and what rank 0 asks for, together
+    kill -STOP "$MPRUN_PID"
+    touch fail
+    wait_until 20 process_gone "$(cat one)"
+    sleep 0.3
+    touch ask
+    wait_until 20 test -e asked
+    sleep 0.3
+    kill -CONT "$MPRUN_PID"
+    rc=0; mprun_wait || rc=$?
+    cat "$MPRUN_ERR"
+    [ "$rc" -eq 3 ]
+}
+
 @test "--queue without PMI, and hundreds of commands" {
     seq 300 >n
     for pmi in none pmix; do
