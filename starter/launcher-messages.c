@@ -56,6 +56,8 @@ static int take_world_end(struct host *h, const uint8_t *p, size_t n)
         h->is_over = true;
     else
         spawned_worlds_end(&h->spawned, m->world);
+    if (m->world)
+        child_hosts_forget_world(&h->tree.children, m->world);
     if (m->world && h->with.pmi)
         pmi_server_pass_down(h->with.pmi, FRAME_WORLD_END, p, n);
     mprun__world_end__free_unpacked(m, NULL);

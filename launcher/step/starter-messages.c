@@ -167,6 +167,7 @@ static void world_has_ended(struct run *r, struct world *w)
         return;
     m.world = w->number;
     hosts_broadcast(r->hosts, FRAME_WORLD_END, &m.base);
+    gather_forget(r->exchange.gather, w->number);
     step_record_world_ended(&r->record, w->number);
     worlds_remove(&r->worlds, w);
 }

@@ -52,6 +52,12 @@ bool child_hosts_collect(struct child_hosts *c, const uint8_t *p, size_t n)
     return true;
 }
 
+void child_hosts_forget_world(struct child_hosts *c, uint32_t world)
+{
+    if (c->gather)
+        gather_forget(c->gather, world);
+}
+
 /* ---- the children ---------------------------------------------------------------------------- */
 
 static struct child *find_child(struct child_hosts *c, uint32_t host)

@@ -61,6 +61,9 @@ void child_hosts_pass_down(struct child_hosts *c, uint32_t host, enum frame_type
  * no children; send it up. */
 bool child_hosts_collect(struct child_hosts *c, const uint8_t *p, size_t n);
 
+/* The world has ended, and with it what was gathered of its collectives. */
+void child_hosts_forget_world(struct child_hosts *c, uint32_t world);
+
 /* Closes the links to all children: they find out that mprun has gone. */
 void child_hosts_cut(struct child_hosts *c);
 /* The step is over, and children close their links by themselves: calls gone when all have, or

@@ -186,6 +186,34 @@ static void there_is_an_end_to_what_may_wait(void **state)
     brings(w, 1, GATHER_MAX, "", "0");
 }
 
+/* A part of host 0 for a collective of two worlds. */
+static int begin(struct world *w, uint8_t first, uint8_t second, struct error *err)
+{
+    Mprun__Collect m = MPRUN__COLLECT__INIT;
+    Mprun__Collect__Part part = MPRUN__COLLECT__PART__INIT, *parts[] = {&part};
+    uint8_t signature[17] = {'F', [1] = first, [9] = second}, packed[100];
+    m.signature = (ProtobufCBinaryData){sizeof(signature), signature};
+    m.n_parts = 1;
+    m.parts = parts;
+    return gather_add(w->gather, packed, mprun__collect__pack(&m, packed), err);
+}
+
+static void what_worlds_that_have_ended_left_behind_takes_no_room(void **state)
+{
+    struct world *w = *state;
+    struct error e;
+    assert_int_equal(begin(w, 1, 2, &e), 0);
+    assert_int_equal(begin(w, 1, 3, &e), 0);
+    assert_int_equal(begin(w, 1, 2, &e), -1); /* it is there */
+    gather_forget(w->gather, 2);
+    assert_int_equal(begin(w, 1, 3, &e), -1); /* another one stays */
+    for (int i = 0; i < GATHER_MAX + 10; i++) {
+        assert_int_equal(begin(w, 0, 2, &e), 0);
+        gather_forget(w->gather, 2);
+    }
+    assert_int_equal(w->completed, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +224,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(there_is_an_end_to_what_may_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_worlds_that_have_ended_left_behind_takes_no_room,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests_name("gather", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/must.h"
+#include "wire/little-endian.h"
 #include "wire/tunables.h"
 
 /* Keeps the first message as it came, and moves the parts of the others into it. */
@@ -187,4 +188,23 @@ int gather_add(struct gather *g, const uint8_t *p, size_t n, struct error *err)
         return -1;
     }
     return 0;
+}
+
+/* A signature is a byte, and then eight for each participant, of which the first four are its world
+ * (pmix-server/pmix/requests.h). */
+static bool has_world(const Mprun__Collect *m, uint32_t world)
+{
+    for (size_t at = 1; at + 8 <= m->signature.len; at += 8)
+        if (get32(m->signature.data + at) == world)
+            return true;
+    return false;
+}
+
+void gather_forget(struct gather *g, uint32_t world)
+{
+    for (struct pending **at = &g->first; *at;)
+        if (has_world((*at)->m, world))
+            drop(g, at);
+        else
+            at = &(*at)->next;
 }

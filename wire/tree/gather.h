@@ -27,3 +27,5 @@ struct gather *gather_create(const struct gather_rules *rules, void *arg);
 void gather_destroy(struct gather *g);
 /* Takes a COLLECT. -1 with err: the part may not come here; nothing has changed. */
 int gather_add(struct gather *g, const uint8_t *p, size_t n, struct error *err);
+/* The world has ended: drops the collectives that ranks of it have begun and not completed. */
+void gather_forget(struct gather *g, uint32_t world);
