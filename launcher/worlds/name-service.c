@@ -20,7 +20,8 @@ struct published {
     TAILQ_ENTRY(published) link;
     struct rank_name owner; /* with is_foreign: the rank that looks it up */
     const void *host;       /* the owner's */
-    bool is_foreign;        /* another step has it: it is here for one lookup */
+    bool is_foreign;        /* another step has it: it is here for this lookup */
+    const struct lookup *lookup;
     enum name_range range;
     enum name_life life;
     const char *key, *nspace; /* in bytes, behind the value; the latter "" unless is_foreign, */
@@ -63,7 +64,7 @@ static struct published *find(const struct name_service *s, const char *key, con
 {
     struct published *p;
     TAILQ_FOREACH(p, &s->names, link)
-    if (strcmp(p->key, key) == 0 &&
+    if (strcmp(p->key, key) == 0 && (!p->is_foreign || p->lookup == l) &&
         (l->is_foreign ? p->range == NAME_RANGE_STEP : is_visible(p, l->rank, l->from)))
         break;
     return p;
@@ -182,8 +183,20 @@ static bool answer_lookup(struct name_service *s, const struct lookup *l)
 
 /* ---- lookups that wait ----------------------------------------------------------------------- */
 
+/* What other steps have said for this lookup. */
+static void drop_foreign(struct name_service *s, const struct lookup *l)
+{
+    struct published *next;
+    for (struct published *p = TAILQ_FIRST(&s->names); p; p = next) {
+        next = TAILQ_NEXT(p, link);
+        if (p->is_foreign && p->lookup == l)
+            remove_name(s, p);
+    }
+}
+
 static void lookup_destroy(struct lookup *l)
 {
+    drop_foreign(l->service, l);
     TAILQ_REMOVE(&l->service->waiting, l, link);
     if (l->number)
         l->service->steps->forget(l->service->steps_arg, l->number);
@@ -317,7 +330,7 @@ static enum name_status publish_all(struct name_service *s, const void *from,
     struct published *p;
     for (size_t i = 0; status == NAME_OK && i < m->n_names; i++) {
         const struct published *old = find(s, m->names[i]->key, &own);
-        if (old && !old->is_foreign) {
+        if (old) {
             status = NAME_DUPLICATE;
             continue;
         }
@@ -455,6 +468,7 @@ static void keep_foreign(struct name_service *s, const struct lookup *l, const M
     p->owner = l->rank;
     p->host = l->from;
     p->is_foreign = true;
+    p->lookup = l;
     p->range = NAME_RANGE_RANK;
     p->life = NAME_LIFE_READ;
     s->bytes += p->size;
@@ -485,7 +499,7 @@ static void drop_names(struct name_service *s, enum name_life life, struct rank_
         next = TAILQ_NEXT(p, link);
         bool is_of =
             life == NAME_LIFE_RANK ? rank_name_equal(p->owner, of) : p->owner.world == of.world;
-        if (is_of && (p->life == life || (p->is_foreign && life == NAME_LIFE_RANK)))
+        if (is_of && p->life == life)
             remove_name(s, p);
     }
 }

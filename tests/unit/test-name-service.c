@@ -250,6 +250,23 @@ static void what_is_not_here_is_looked_up_in_other_steps(void **state)
     assert_int_equal(there.answers, 5);
 }
 
+static void what_another_step_has_said_serves_its_lookup_alone(void **state)
+{
+    Mprun__NameRequest m = message(6, NAME_LOOKUP);
+    use_steps(1);
+    m.wanted = 2; /* of one: so it waits */
+    m.seconds = 1;
+    assert_int_equal(request(&there, rank(0, 1), m, "theirs", ""), 0);
+    reply_of_step("theirs", "old");
+    assert_int_equal(there.answers, 0);
+    loop_run(loop);
+    assert_string_equal(there.text, "6:3");
+    assert_int_equal(names.bytes, 0);
+    look_up(&there, rank(0, 1), "theirs");
+    name_service_step_reply(&names, asked, NULL, true); /* it has it no more */
+    assert_string_equal(there.text, "2:2");
+}
+
 static void while_other_steps_are_not_known_what_needs_them_waits(void **state)
 {
     use_steps(1);
@@ -406,6 +423,8 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_waits_for_ever_for_other_steps, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_not_here_is_looked_up_in_other_steps, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_another_step_has_said_serves_its_lookup_alone, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
             a_lookup_of_another_step_finds_what_is_for_all_until_it_is_forgotten, setup, teardown),
