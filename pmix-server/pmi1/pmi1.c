@@ -153,7 +153,8 @@ static void cmd_lookup(struct connection *c, const struct pmi_fields *l)
 static void named(struct connection *c, const char *command, const char *thread,
                   pmix_status_t status, const char *port)
 {
-    if (status == PMIX_SUCCESS)
+    bool fits = strlen(port) <= PMI_VALUE_MAX; /* PMI-2 and PMIx publish longer ones, too */
+    if (status == PMIX_SUCCESS && fits)
         answer(c, "cmd=%s_result info=ok rc=0 msg=success%s%s", command, *port ? " port=" : "",
                port);
     else

@@ -20,10 +20,14 @@ static void found(pmix_status_t status, pmix_pdata_t data[], size_t n, void *cbd
 {
     struct caller call;
     struct connection *c = caller_take(cbdata, &call);
-    bool is_text = status == PMIX_SUCCESS && n == 1 && data[0].value.type == PMIX_STRING;
+    const char *port = status == PMIX_SUCCESS && n == 1 && data[0].value.type == PMIX_STRING
+                           ? data[0].value.data.string
+                           : NULL; /* PMIx publishes other things than ports, too */
+    if (port && strlen(port) > PMI2_MESSAGE_MAX)
+        port = NULL;
     if (c)
-        c->dialect->named(c, call.command, call.thread, is_text ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND,
-                          is_text ? data[0].value.data.string : "");
+        c->dialect->named(c, call.command, call.thread, port ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND,
+                          port ? port : "");
 }
 
 static struct caller *call_of(const struct connection *c, const char *command, const char *thread,

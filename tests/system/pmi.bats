@@ -191,6 +191,26 @@ END
     run -0 --separate-stderr mprun -q -n 1 perl -e "$SIMPLE init2; say '    99cmd=full'; say ''; exit 0" || [ "$status" -eq 1 ]
 }
 
+@test "a port that is too long for PMI-1 is an error to who looks it up, and not no answer" {
+    cat >play <<'END'
+if ($rank) {
+    select undef, undef, undef, 0.05 until -e "published";
+    pmi1 "cmd=init pmi_version=1 pmi_subversion=1";
+    print pmi1 "cmd=lookup_name service=$_" for "long", "short";
+    pmi1 "cmd=finalize";
+} else {
+    init2;
+    pmi2("cmd=name-publish;name=long;port=" . "x" x 5000 . ";") =~ /rc=0/ or die;
+    pmi2("cmd=name-publish;name=short;port=y;") =~ /rc=0/ or die;
+    open P, ">published"; close P; pmi2 "cmd=finalize;";
+}
+END
+    run -0 --separate-stderr mprun -q -n 2 --oversubscribe perl -e "$SIMPLE $(cat play)"
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "cmd=lookup_result info=fail rc=1 msg=not_possible
+cmd=lookup_result info=ok rc=0 msg=success port=y" ]
+}
+
 @test "10,000 puts, and more than a rank may put: errors, and no other rank notices" {
     cat >play <<'END'
 init2; pmi2 "cmd=fullinit;";
