@@ -32,6 +32,7 @@ enum { STDOUT, STDERR, KINDS };
 
 struct kind {                    /* stdout or stderr of all ranks */
     uint64_t credit;             /* bytes that mprun still takes */
+    uint64_t overdrawn;          /* bytes that were sent without credit */
     bool is_closed;              /* mprun has nowhere to write it */
     struct stream *first, *last; /* readable streams without credit or room */
 };

@@ -191,6 +191,9 @@ void rank_io_output_credit(struct rank_io *io, unsigned stream, uint64_t bytes)
     if (stream < 1 || stream > KINDS)
         return;
     struct kind *k = &io->kinds[stream - 1];
+    uint64_t back = bytes < k->overdrawn ? bytes : k->overdrawn;
+    k->overdrawn -= back;
+    bytes -= back;
     k->credit = k->credit + bytes < bytes ? UINT64_MAX : k->credit + bytes;
     serve_waiting(k);
 }
@@ -212,8 +215,9 @@ bool rank_io_spend(struct rank_io *io, unsigned stream, size_t n)
     if (stream < 1 || stream > KINDS || !io->link || io->kinds[stream - 1].is_closed)
         return false;
     struct kind *k = &io->kinds[stream - 1];
-    uint64_t cost = output_cost(n);
-    k->credit -= cost < k->credit ? cost : k->credit;
+    uint64_t cost = output_cost(n), there = cost < k->credit ? cost : k->credit;
+    k->credit -= there;
+    k->overdrawn += cost - there;
     return true;
 }
 

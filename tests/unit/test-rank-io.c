@@ -299,6 +299,24 @@ static void streams_arrive_under_their_rank_and_number_and_end(void **state)
     assert_int_equal(w->drained, 1);
 }
 
+static void what_is_sent_without_credit_gives_no_more_of_it_later(void **state)
+{
+    struct world *w = *state;
+    enum { ALL = 10 * WINDOW };
+    assert_true(rank_io_spend(&w->io, 1, ALL));
+    open_rank(w, 0, 0, 0);
+    put_string(w->child[0][1], "later");
+    settle(w);
+    assert_got(w, 0, 1, "", 0);
+    rank_io_output_credit(&w->io, 1, output_cost(ALL) - WINDOW);
+    settle(w);
+    assert_got(w, 0, 1, "", 0);
+    rank_io_output_credit(&w->io, 1, WINDOW);
+    assert_int_equal(w->io.kinds[0].credit + w->link.cost[1], WINDOW);
+    settle(w);
+    assert_got(w, 0, 1, "later", 5);
+}
+
 static void idle_waits_for_what_the_link_has_not_sent(void **state)
 {
     struct world *w = *state;
@@ -743,6 +761,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(streams_arrive_under_their_rank_and_number_and_end),
+        TEST(what_is_sent_without_credit_gives_no_more_of_it_later),
         TEST(idle_waits_for_what_the_link_has_not_sent),
         TEST(megabytes_are_exact_and_never_more_than_the_window_is_under_way),
         TEST(what_is_moved_without_a_copy_is_as_exact_and_as_bounded),
