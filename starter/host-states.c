@@ -42,11 +42,14 @@ static enum host_state launching(struct host *h)
     return HOST_RUNNING;
 }
 
+/* A rank that is born in a frozen cgroup is frozen before its exec, for which this process would
+ * wait for ever: nobody else thaws it. */
 static enum host_state running(struct host *h)
 {
-    spawned_worlds_turn(&h->spawned);
-    if (!h->is_stopped || h->end.has_begun)
+    if (!h->is_stopped || h->end.has_begun) {
+        spawned_worlds_turn(&h->spawned);
         ranks_start_again(&h->ranks);
+    }
     bool may_end = h->is_over || h->end.has_begun;
     return may_end && ranks_have_ended(&h->ranks) ? HOST_ENDING : HOST_RUNNING;
 }

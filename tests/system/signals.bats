@@ -229,6 +229,27 @@ mprctl_says() {
     mprctl_says 1 "no step $step of yours" resume "$step"
 }
 
+@test "no command of a queue starts while the step is suspended, the next one does when it goes on" {
+    local step ranks rank
+    for rank in 0 1; do echo "exec '$probe' wait '$TMPDIR/log.$rank'"; done >queue
+    echo 'touch next' >>queue
+    mprun_start --rm local:2 $transport --queue queue
+    wait_until 20 all_ready 2
+    ranks=$(ranks_directory) || ranks=
+    step=$(echo "$XDG_RUNTIME_DIR"/mprun-*) step=${step##*/mprun-}
+    mprctl_says 0 ' is suspended: 2 of ' suspend "$step"
+    wait_until 10 has_state "$(rank_pid 0)" TD
+    [ -z "$ranks" ] || wait_until 10 has_frozen
+    kill -KILL "$(rank_pid 0)"
+    sleep 1
+    [ ! -e next ]
+    mprctl_says 0 ' is running: ' resume "$step"
+    wait_until 10 test -e next
+    wait_until 10 has_state "$(rank_pid 1)" SR
+    kill -TERM "$(rank_pid 1)"
+    ends_with 137
+}
+
 # bats test_tags=root
 @test "cgroup v1: a suspended step whose worker is killed leaves nothing frozen" {
     mprun --cgroup-version v1 --containment=rank -n 1 true || skip "needs cgroup v1"
