@@ -89,9 +89,13 @@ static void on_task(void *arg, const char *job, const char *task)
         give_event(r, READER_TASK, job, task, pid, ge_spool_group(&r->conf, dir));
 }
 
+/* A job that was put back may be there again: front has perhaps heard of that before this. */
 static void on_gone(void *arg, const char *job)
 {
-    give_event(arg, READER_GONE, job, "", 0, 0);
+    struct reader *r = arg;
+    AUTO_CLOSE int again = ge_spool_task(&r->conf, job, "");
+    if (again < 0)
+        give_event(r, READER_GONE, job, "", 0, 0);
 }
 
 static void on_lost(void *arg)

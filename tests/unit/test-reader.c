@@ -332,6 +332,25 @@ static void what_the_execd_writes_is_told(void **state)
     assert_string_equal(a.job, "26.1");
 }
 
+/* The reader was stuck while a job was put back and began here again. */
+static void a_job_that_is_here_again_has_not_gone(void **state)
+{
+    struct reader_answer a;
+    next_event(READER_LOST, &a);
+    spool_write("26.1/pid", "4714\n");
+    next_event(READER_TASK, &a);
+    assert_int_equal(kill(reader.pid, SIGSTOP), 0);
+    spool_unlink("26.1");
+    spool_write("26.1/pid", "4715\n");
+    assert_int_equal(kill(reader.pid, SIGCONT), 0);
+    do {
+        next_record(&a);
+        assert_int_not_equal(a.head.what, READER_GONE);
+    } while (a.head.what != READER_TASK || a.pid != 4715);
+    spool_unlink("26.1");
+    next_event(READER_GONE, &a);
+}
+
 static void another_front_is_told_to_look_at_everything(void **state)
 {
     struct reader_answer a;
@@ -461,6 +480,7 @@ int main(void)
         TEST(a_process_with_the_tasks_group_is_of_the_owner),
         TEST(a_rules_owner_is_a_user_and_not_root),
         TEST(what_the_execd_writes_is_told),
+        TEST(a_job_that_is_here_again_has_not_gone),
         TEST(another_front_is_told_to_look_at_everything),
         cmocka_unit_test_setup_teardown(qstat_is_asked_and_nobody_else_waits, begin_with_qstat,
                                         end),
