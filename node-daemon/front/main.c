@@ -144,14 +144,16 @@ static void control_ready(void *arg, int fd, unsigned events)
         loop_stop(f->loop);
         return;
     }
-    if (gift == GIFT_LINK && which == ROLE_READER)
+    if (gift == GIFT_LINK && which == ROLE_READER) {
         reader_link_renew(&f->reader);
-    else if (gift == GIFT_LINK && which == ROLE_WATCH)
+        refine_resume(&f->refine); /* this daemon may have begun while there was none */
+    } else if (gift == GIFT_LINK && which == ROLE_WATCH) {
         watch_link_renew(&f->watch);
-    else if (gift == GIFT_SENTINELS)
+    } else if (gift == GIFT_SENTINELS) {
         f->requests.sentinels = f->start.of[GIFT_SENTINELS];
-    else if (gift == GIFT_ALL && server_listen(&f->server, &e) < 0)
+    } else if (gift == GIFT_ALL && server_listen(&f->server, &e) < 0) {
         log_error("%s", e.text);
+    }
     if (gift == GIFT_ALL)
         sentinel_begin(f->requests.sentinels, f->jobs);
 }

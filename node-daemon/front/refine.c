@@ -197,10 +197,8 @@ static void looked_up(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct question *q = arg;
     struct job *job = jobs_find(q->refine->jobs, GRANT_GRIDENGINE, q->job);
-    if (!job || !a || a->code)
-        return;
-    job->demand_state = JOB_DEMAND_NEW;
-    refine_begin(q->refine, job, &a->evidence);
+    if (job && a && !a->code)
+        refine_begin(q->refine, job, &a->evidence);
 }
 
 /* A daemon that has just begun has not seen what its manager wrote of the job; on another host than
@@ -252,7 +250,8 @@ void refine_stop(struct refine *r)
 void refine_resume(struct refine *r)
 {
     for (size_t i = 0; i < jobs_count(r->jobs); i++)
-        resume(r, jobs_at(r->jobs, i));
+        if (jobs_at(r->jobs, i)->demand_state == JOB_DEMAND_NEW)
+            resume(r, jobs_at(r->jobs, i));
 }
 
 void refine_made(struct refine *r, struct job *job, const struct evidence *e)

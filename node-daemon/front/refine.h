@@ -28,7 +28,7 @@ void refine_init(struct refine *r, struct loop *l, struct jobs *jobs, struct rea
 void refine_stop(struct refine *r); /* zero is fine */
 /* A job's cgroup was made for what e says: find out what it asks for, where that is not in e. */
 void refine_made(struct refine *r, struct job *job, const struct evidence *e);
-/* The daemon begins: find out what was not yet when the last one ended. */
+/* The daemon begins, or there is another reader: find out what nobody has found out so far. */
 void refine_resume(struct refine *r);
 /* Somebody asks about a job that is there: find out, unless that is known or was tried. */
 void refine_begin(struct refine *r, struct job *job, const struct evidence *e);

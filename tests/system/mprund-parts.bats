@@ -62,6 +62,34 @@ is_other() { # NAME PID: it runs, and is not this one
     mprund_gone
 }
 
+@test "a front that begins while there is no reader asks what jobs ask for when there is one" {
+    local sample=$MPRUN_SOURCE/tests/unit/gridengine-jobs/threaded/qstat.xml job pid
+    printf '#!/bin/sh\nuntil [ -e %q ]; do sleep 0.05; done\ncat %q\n' "$TMPDIR/answer" "$sample" >qstat
+    chmod 755 qstat
+    printf 'trace = "%s"\n' "$TMPDIR/trace" >>"$MPRUND_CONF"
+    sed -i "s,^gridengine.*,gridengine { spool = \"$SPOOL\" qstat = \"$TMPDIR/qstat\" }," "$MPRUND_CONF"
+    mprund_kill
+    mprund_start
+    for _ in 1 2 3 4 5; do # so that the supervisor waits for longer before the next one
+        pid=$(part reader)
+        kill -KILL "$pid"
+        wait_until 10 is_other reader "$pid"
+    done
+    job=$(sed -n 's,.*<JB_job_number>\([0-9]*\)</JB_job_number>.*,\1,p' "$sample").1
+    spool_job "$job" $TASK_GROUP "$(nobody_name)"
+    run -4 here "$MPRUN_BUILD/tools/mpbind" --wait 0.2 "$job"
+    pid=$(part front)
+    kill -KILL "$(part reader)" "$pid"
+    wait_until 10 is_other front "$pid"
+    run ! part reader
+    wait_until 10 part reader
+    run ! grep "limit job=$job by=qstat" trace
+    touch answer
+    wait_until 20 grep "limit job=$job by=qstat" trace
+    rm -r "$SPOOL/active_jobs/$job"
+    mprund_gone
+}
+
 @test "no part has a descriptor of whoever started mprund" {
     mprund_kill
     mprund_start 77<"$MPRUND_CONF"
