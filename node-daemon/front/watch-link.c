@@ -4,6 +4,7 @@
 #include "node-daemon/front/watch-link.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #include "node-daemon/front/sentinel.h"
 #include "node-daemon/lib/watch-protocol.h"
 
-enum { CLAIMS_MAX = 1024 /* under way */ };
+enum { CLAIMS_MAX = 1024 /* under way */, ROOM_MS = 200 };
 
 /* So long after its end what has a job's group is still looked for: the next look at everything, in
  * a minute, is within it. */
@@ -26,6 +27,7 @@ static const double LOOK_S = 5; /* where jobs end all the time: a look costs som
 struct claim {
     struct watch_link *w;
     struct watch_record record;
+    bool is_cut; /* some of the tasks could not be said */
 };
 
 static void readable(void *arg, int fd, unsigned events);
@@ -41,17 +43,36 @@ static void take_link(struct watch_link *w)
     w->fd = take_fd(&w->start->link[ROLE_WATCH]);
     if (w->fd < 0)
         return;
-    (void)fd_set_nonblock(w->fd, 1); /* one that hangs is not waited for */
+    (void)fd_set_nonblock(w->fd, 1);
+    w->hangs = false;
     w->io = loop_io_create(w->loop, w->fd, LOOP_READ, readable, w);
 }
 
-static void say(struct watch_link *w, struct watch_record *r, enum watch_op what, uint64_t id)
+/* The link takes a hundred records, and a list may have thousands: watch gets a moment to read, but
+ * one that hangs only once, until it says something. */
+static bool has_room(struct watch_link *w)
 {
+    struct pollfd p = {.fd = w->fd, .events = POLLOUT};
+    if (!w->hangs)
+        w->hangs = poll(&p, 1, ROOM_MS) != 1;
+    return !w->hangs;
+}
+
+/* -1: it is not said. */
+static int say(struct watch_link *w, struct watch_record *r, enum watch_op what, uint64_t id)
+{
+    int rc = -1;
     r->head = record_head(what, id);
     if (w->fd < 0) /* a link may have come while another was waited for */
         take_link(w);
-    if (w->fd >= 0 && record_send(w->fd, r, sizeof(*r), -1) < 0)
+    if (w->fd < 0)
+        return -1;
+    do
+        rc = record_send(w->fd, r, sizeof(*r), -1);
+    while (rc < 0 && errno == EAGAIN && has_room(w));
+    if (rc < 0)
         log_debug("tell watch: %s", strerror(errno));
+    return rc;
 }
 
 /* ---- groups of tasks ------------------------------------------------------------------------- */
@@ -89,7 +110,7 @@ static void look_for_ended(void *arg)
     struct watch_link *w = arg;
     struct watch_record r = {.ended = 1};
     w->looked = loop_now();
-    say(w, &r, WATCH_LOOK, 0);
+    (void)say(w, &r, WATCH_LOOK, 0);
 }
 
 void watch_link_ended(struct watch_link *w, const struct job *job)
@@ -127,7 +148,7 @@ static void refuse(struct watch_link *w, uint64_t id, bool is_refused, const str
 {
     struct watch_record r = {.code = why->code ? why->code : EPERM, .is_refused = is_refused};
     snprintf(r.text, sizeof(r.text), "%.255s", why->text);
-    say(w, &r, WATCH_JOB, id);
+    (void)say(w, &r, WATCH_JOB, id);
 }
 
 static void make_job(struct watch_link *w, const struct watch_record *claimed,
@@ -144,7 +165,7 @@ static void make_job(struct watch_link *w, const struct watch_record *claimed,
     }
     r.uid = job->uid;
     snprintf(r.dir, sizeof(r.dir), "%s", job->dir);
-    say(w, &r, WATCH_JOB, id);
+    (void)say(w, &r, WATCH_JOB, id);
 }
 
 /* The job begins once more, without cores or limits of its own, and ends when it is next asked
@@ -218,16 +239,18 @@ static void take_entered(struct watch_link *w, const struct watch_record *r)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-static void say_ended(struct watch_link *w, uint64_t id)
+static int say_ended(struct watch_link *w, uint64_t id)
 {
-    for (size_t i = 0; i < WATCH_GROUPS; i++) {
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < WATCH_GROUPS; i++) {
         const struct watch_group *g = &w->group[i];
         struct watch_record r = {.more = 1, .ended = 1, .group = g->group, .uid = g->uid};
         if (!has_just_ended(g))
             continue;
         memcpy(r.claim.job, g->job, sizeof(r.claim.job));
-        say(w, &r, WATCH_TASK, id);
+        rc = say(w, &r, WATCH_TASK, id);
     }
+    return rc;
 }
 
 static void task_answered(void *arg, const struct reader_answer *a)
@@ -242,9 +265,10 @@ static void task_answered(void *arg, const struct reader_answer *a)
     }
     if (a && a->more)
         watch_link_note(c->w, a->job, (gid_t)a->group);
-    else if (a && !a->code)
-        say_ended(c->w, c->record.head.id);
-    say(c->w, &r, WATCH_TASK, c->record.head.id);
+    else if (a && !a->code && say_ended(c->w, c->record.head.id) < 0)
+        c->is_cut = true;
+    if (!c->is_cut) /* a list without an end is asked for again */
+        c->is_cut = say(c->w, &r, WATCH_TASK, c->record.head.id) < 0;
     if (r.more)
         (void)take_ptr(c); /* for the next answer */
 }
@@ -258,7 +282,7 @@ static void ask_tasks(struct watch_link *w, const struct watch_record *r)
         reader_ask(w->r->reader, 0, READER_TASKS, &q, -1, task_answered, c, NULL, NULL) == 0)
         (void)take_ptr(c); /* task_answered() frees it */
     else
-        say(w, &none, WATCH_TASK, r->head.id);
+        (void)say(w, &none, WATCH_TASK, r->head.id);
 }
 
 /* ---- the link -------------------------------------------------------------------------------- */
@@ -277,6 +301,7 @@ static void readable(void *arg, int fd, unsigned events)
     struct watch_link *w = arg;
     struct watch_record r;
     AUTO_CLOSE int none = -1;
+    w->hangs = false;
     if (record_receive(fd, &r, sizeof(r), &none) <= 0) {
         drop_link(w); /* the supervisor starts the next one, or has done so */
         take_link(w);
@@ -303,20 +328,20 @@ void watch_link_renew(struct watch_link *w)
 void watch_link_consider(struct watch_link *w, pid_t pid)
 {
     struct watch_record r = {.pid = pid};
-    say(w, &r, WATCH_CONSIDER, 0);
+    (void)say(w, &r, WATCH_CONSIDER, 0);
 }
 
 void watch_link_look(struct watch_link *w)
 {
     struct watch_record r = {.pid = 0};
-    say(w, &r, WATCH_LOOK, 0);
+    (void)say(w, &r, WATCH_LOOK, 0);
 }
 
 void watch_link_stuck(struct watch_link *w, const struct job *job, size_t part)
 {
     struct watch_record r = {.part = (uint32_t)part};
     memcpy(r.dir, job->dir, sizeof(r.dir));
-    say(w, &r, WATCH_WHO, 0);
+    (void)say(w, &r, WATCH_WHO, 0);
 }
 
 void watch_link_init(struct watch_link *w, struct loop *l, struct start *start, struct requests *r)

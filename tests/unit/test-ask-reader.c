@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "node-daemon/front/ask-reader.h"
+#include "node-daemon/front/watch-link.h"
+#include "node-daemon/lib/watch-protocol.h"
 #include "patience.h"
 #include "spool-fixture.h"
 
@@ -293,6 +295,65 @@ static void what_is_no_answer_is_none(void **state)
     close(ends[0]);
 }
 
+/* ---- watch ----------------------------------------------------------------------------------- */
+
+enum { ENDED = 1000 };
+
+/* Asks for the tasks and reads them: 0 if all have come, and the end. */
+static int be_watch(int fd)
+{
+    struct watch_record r = {.head = record_head(WATCH_TASKS, 1)};
+    int none, n = 0;
+    alarm((unsigned)patience(20));
+    if (record_send(fd, &r, sizeof(r), -1) < 0)
+        return 1;
+    do
+        if (record_receive(fd, &r, sizeof(r), &none) != 1)
+            return 2;
+    while (r.head.what != WATCH_TASK || (r.more && ++n));
+    return r.code == 0 && n == ENDED + 1 ? 0 : 3;
+}
+
+static void child_ends(void *arg, int fd, unsigned events)
+{
+    loop_stop(loop);
+}
+
+/* There are more than the link takes at once, and one task that has not ended. */
+static void watch_hears_of_all_jobs_that_have_ended(void **state)
+{
+    int ends[2], alive[2], status;
+    struct requests requests = {.reader = &link_, .conf = &conf};
+    struct job job = {.uid = 1000};
+    static struct watch_link w;
+    char spool[] = "spool";
+    conf.ge_spool = spool;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(pipe(alive), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        _exit(be_watch(ends[0]));
+    }
+    close(ends[0]);
+    close(alive[1]);
+    front.link[ROLE_WATCH] = ends[1];
+    watch_link_init(&w, loop, &front, &requests);
+    for (unsigned i = 0; i < ENDED; i++) {
+        snprintf(job.name, sizeof(job.name), "%u.1", 1000 + i);
+        watch_link_note(&w, job.name, 20000 + i);
+        watch_link_ended(&w, &job);
+    }
+    struct loop_io *io = loop_io_create(loop, alive[0], LOOP_READ, child_ends, NULL);
+    loop_run(loop);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    loop_io_destroy(io);
+    close(alive[0]);
+    watch_link_close(&w);
+    conf.ge_spool = NULL;
+}
+
 static int set_up(void **state)
 {
     struct error e;
@@ -325,6 +386,7 @@ int main(void)
         TEST(a_reader_that_is_stuck_takes_only_so_many_questions),
         TEST(a_reader_that_dies_answers_nothing_and_the_next_one_does),
         TEST(what_is_no_answer_is_none),
+        TEST(watch_hears_of_all_jobs_that_have_ended),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
