@@ -148,7 +148,7 @@ void collectives_forget(struct server *s, uint32_t world)
             continue;
         }
         *at = t->next;
-        if (world & WORLD_OF_OTHER_STEP)
+        if (t->signature[0] != COLLECTIVE_BARRIER) /* whose ranks have all gone */
             answer_turns(s, t);
         buffer_free(&t->waiting);
         free(t);

@@ -91,8 +91,8 @@ struct collective_call { /* as in the upcall */
 
 /* Upcall, and PMI-1's barrier. Copies the call's data; answers through its asker. */
 pmix_status_t collective_upcall(struct server *s, const struct collective_call *call);
-/* The world has ended: forgets the turns of all collectives with its ranks. Answers collectives
- * that wait for a world of another step with an error. */
+/* The world has ended: forgets the turns of all collectives with its ranks. Ranks of other worlds
+ * that wait in one get an error. */
 void collectives_forget(struct server *s, uint32_t world);
 /* COLLECTED: answers the call that waits for it; drops the message if there is none. */
 void collective_answer(struct server *s, const Mprun__Collected *m);

@@ -300,6 +300,14 @@ stopped and continued" ]
     [ "$stderr" = "mprun: rank 0 on $(hostname)-0 aborts other ranks, with code 3; the step goes on" ]
 }
 
+@test "PMIx: ranks that wait in a connect for a world that ends without it get an error" {
+    needs_probe
+    run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe --universe 2 -n 1 "$PROBE" connect-in-vain "$(hostname)-1"
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "connect: NOT-FOUND" ]
+    [ -z "$stderr" ]
+}
+
 @test "PMIx: what ranks log is their output, or an error" {
     needs_probe
     run -0 --separate-stderr mprun -q --tag-output -n 1 "$PROBE" log

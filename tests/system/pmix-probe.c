@@ -246,6 +246,29 @@ static long pages_above(int levels)
     return number_of(pid, "statm", 2);
 }
 
+/* Connects with a world on another host, whose ranks end without having connected. */
+static int connect_in_vain(char *own, const char *host)
+{
+    pmix_app_t app;
+    pmix_info_t where;
+    pmix_proc_t both[2] = {all};
+    pmix_nspace_t child;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup(own);
+    pmix_argv_append_nosize(&app.argv, own);
+    pmix_argv_append_nosize(&app.argv, "init");
+    app.maxprocs = 1;
+    PMIX_INFO_LOAD(&where, PMIX_HOST, host, PMIX_STRING);
+    pmix_status_t rc = PMIx_Spawn(&where, 1, &app, 1, child);
+    PMIX_APP_DESTRUCT(&app);
+    if (rc != PMIX_SUCCESS)
+        return fail("spawn", rc);
+    PMIX_LOAD_PROCID(&both[1], child, PMIX_RANK_WILDCARD);
+    rc = PMIx_Connect(both, 2, NULL, 0);
+    printf("connect: %s\n", PMIx_Error_string(rc));
+    return 0;
+}
+
 /* Starts worlds of n ranks that do nothing, one after the other: the next when the last has ended.
  */
 static int spawn(int times, int n)
@@ -888,6 +911,8 @@ static int run(int argc, char **argv)
         return timeout();
     if (!strcmp(what, "connect"))
         return connect_all();
+    if (!strcmp(what, "connect-in-vain"))
+        return connect_in_vain(argv[0], argv[2]);
     if (!strcmp(what, "lookup"))
         return lookup();
     if (!strcmp(what, "query"))
