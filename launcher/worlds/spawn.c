@@ -333,7 +333,8 @@ static struct world *begin(struct spawner *s, const Mprun__Spawn *m, struct prel
     const struct world *old =
         m->parent ? worlds_find(s->worlds, rank_name_unpack(m->parent).world) : NULL;
     struct world *world = NULL;
-    if (verdict_is_ending(s->verdict))
+    bool is_over = m->parent && s->record->counts.ended == s->record->nranks; /* a tool asks */
+    if (verdict_is_ending(s->verdict) || is_over)
         error_set(err, ECANCELED, "the step is ending");
     else if (old && old->is_killed && is_of_rank(m)) /* it has asked before it was killed */
         error_set(err, ECANCELED, "it is being killed");

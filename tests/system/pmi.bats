@@ -547,6 +547,27 @@ rank 1 on $last: sh, PROC EXECUTING" ]
 }
 
 # shellcheck disable=SC2016
+@test "PMIx: a tool that asks for ranks while the step ends gets none, and the step has not failed" {
+    needs_pmix_tool
+    mprun_start -q --rm local:1 -n 1 sh -c 'echo $PPID $$ >rank; until [ -e end ]; do sleep 0.1; done'
+    find_server
+    wait_until 15 test -s rank
+    read -r worker rank <rank
+    kill -STOP "$MPRUN_PID"
+    touch end
+    wait_until 15 process_gone "$rank"
+    sleep 0.5
+    kill -STOP "$worker"
+    kill -CONT "$MPRUN_PID" # says that the step is over
+    tool "$SERVER" spawn 1 true >answer 2>&1 &
+    sleep 1
+    kill -CONT "$worker"
+    rc=0; mprun_wait || rc=$?
+    cat "$MPRUN_ERR"
+    [ "$rc" -eq 0 ]
+}
+
+# shellcheck disable=SC2016
 @test "PMIx: a tool pushes the standard input of a rank on another host, and of all, to its end; others are refused" {
     needs_pmix_tool
     for to in 1 -1; do
