@@ -250,7 +250,8 @@ bool cgroup_tree_is_empty(struct cgroup_tree *t)
 {
     const struct hierarchy *h = tree_tracker(t);
     int populated = h->driver->populated(hierarchy_ranks(h));
-    return populated == 0 || (populated < 0 && errno == ENOENT);
+    /* ENODEV: it was removed between open and read */
+    return populated == 0 || (populated < 0 && (errno == ENOENT || errno == ENODEV));
 }
 
 static void look_again_later(struct empty_wait *e)

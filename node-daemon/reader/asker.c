@@ -11,7 +11,7 @@
 #include "common/cleanup.h"
 #include "common/files/fdio.h"
 
-enum { GROUPS_MAX = 65536 };
+enum { GROUPS_MAX = 65536, CGROUPS_MAX = 65536 /* bytes */ };
 
 static int read_groups(int socket, struct asker *a)
 {
@@ -50,12 +50,11 @@ void asker_free(struct asker *a)
 
 bool asker_has_cgroup(const struct asker *a, const char *name, const char *below)
 {
-    char path[32], text[4096];
+    char path[32];
     snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)a->pid);
-    ssize_t n = file_read_at(AT_FDCWD, path, text, sizeof(text) - 1);
-    text[n > 0 ? n : 0] = 0;
-    const char *found = strstr(text, name);
-    return found && strstr(found, below);
+    AUTO_FREE char *text = file_slurp_at(AT_FDCWD, path, CGROUPS_MAX, NULL);
+    const char *found = text ? strstr(text, name) : NULL;
+    return !text || (found && strstr(found, below));
 }
 
 bool asker_has_group(const struct asker *a, gid_t group)

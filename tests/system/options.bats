@@ -505,7 +505,7 @@ mprun: '--exclusive': no effect in mprun" ]
     while read -r name words; do
         [[ $("$MPRUN" --as srun --mpi="$name" --dry-run true 2>&1) != *unknown* ]]
         [[ $("$MPRUN" --as srun --translate --mpi="$name" ./a) == *"--pmi $words "*" ./a" ]] || { echo "$name"; return 1; }
-        run -0 env SLURM_MPI_TYPE="$name" "$MPRUN" --as srun -O -n 1 sh -c 'echo ${PMI_FD:+simple} ${PMIX_NAMESPACE:+pmix}'
+        run -0 --separate-stderr env SLURM_MPI_TYPE="$name" "$MPRUN" --as srun -O -n 1 sh -c 'echo ${PMI_FD:+simple} ${PMIX_NAMESPACE:+pmix}'
         [ "$output" = "$(sed 's/pmi1,pmi2/simple/; s/none//' <<<"$words")" ] || { echo "$name: $output"; return 1; }
     done <<'END'
 pmix_v4 pmix
