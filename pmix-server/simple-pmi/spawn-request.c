@@ -39,6 +39,9 @@ static void grow(void *list, size_t n, size_t size)
 void spawn_request_begin_program(struct spawn_request *r)
 {
     Mprun__Spawn *m = r->message;
+    r->size += sizeof(Mprun__Spawn__App);
+    if (r->size > PMI_SPAWN_MAX)
+        return;
     Mprun__Spawn__App *app = must(calloc(1, sizeof(*app)));
     grow(&m->apps, m->n_apps, sizeof(*m->apps));
     mprun__spawn__app__init(app);
@@ -148,5 +151,5 @@ Mprun__Spawn *spawn_request_finish(struct spawn_request *r)
             return NULL;
     m->preput.data = buffer_len(&r->preput) ? buffer_ptr(&r->preput) : NULL;
     m->preput.len = buffer_len(&r->preput);
-    return m->n_apps ? m : NULL;
+    return m->n_apps && r->size <= PMI_SPAWN_MAX ? m : NULL;
 }

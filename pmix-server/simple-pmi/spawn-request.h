@@ -14,16 +14,16 @@ struct spawn_request {
     Mprun__Spawn *message; /* all of it malloc'ed, as if unpacked; without id and parent */
     struct buffer preput;  /* packed pairs */
     char *key;             /* of a pair whose value comes next; NULL: none */
-    size_t size;           /* bytes of all names and values so far */
+    size_t size;           /* bytes of all programs, names and values so far */
 };
 
 struct spawn_request *spawn_request_create(void);
 void spawn_request_destroy(struct spawn_request *r); /* NULL is fine */
-/* The fields of a further program follow. */
+/* The fields of a further program follow. One too many makes the request invalid. */
 void spawn_request_begin_program(struct spawn_request *r);
 /* Takes a field; ignores a field without a meaning here. -1: it is not valid, there is no program
  * yet, or all fields together have too many bytes. */
 int spawn_request_take(struct spawn_request *r, const char *name, const char *value);
 /* All fields are there: returns the message, which r keeps. NULL: a program has no ranks or no
- * name. */
+ * name, or there are too many bytes. */
 Mprun__Spawn *spawn_request_finish(struct spawn_request *r);

@@ -193,6 +193,10 @@ static void a_spawn_that_cannot_be_is_refused(void **state)
     assert_non_null(r);
     assert_null(spawn_request_finish(r));
     assert_int_equal(spawn_request_take(r, "maxprocs", "1"), -1);
+    for (int i = 0; i < PMI_SPAWN_MAX; i++) /* programs without end */
+        spawn_request_begin_program(r);
+    assert_true(r->message->n_apps <= PMI_SPAWN_MAX / sizeof(Mprun__Spawn__App));
+    assert_null(spawn_request_finish(r));
     spawn_request_destroy(r);
 }
 
