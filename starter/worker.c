@@ -67,14 +67,16 @@ static void keeper_readable(void *arg, int fd, unsigned events)
         log_debug("on %s: %s has died", h->with.hostname, who);
         return;
     }
-    h->end.exit_code = EXIT_CODE_MPRUN;
-    snprintf(text, sizeof(text), "on %s: %s has died; ending its ranks", h->with.hostname, who);
     if (oom_kills_explain(&h->containment.oom_kills, limit, sizeof(limit))) {
         h->end.exit_code = EXIT_CODE_SIGNAL + SIGKILL;
         snprintf(text, sizeof(text), "on %s: %s " OOM_KILLED " (%s); ending its ranks",
                  h->with.hostname, who, limit);
+        step_end_cannot_run(&h->end, h->end.exit_code, text);
+    } else {
+        h->end.exit_code = EXIT_CODE_MPRUN;
+        snprintf(text, sizeof(text), "on %s: %s has died; ending its ranks", h->with.hostname, who);
+        step_end_keeper_died(&h->end, h->end.exit_code, text);
     }
-    step_end_keeper_died(&h->end, h->end.exit_code, text);
 }
 
 /* This process needs three pipes for each rank. */
