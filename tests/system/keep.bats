@@ -499,7 +499,7 @@ one
 mprun: waits for steps of the job that have waited longer (--wait-cores)
 two
 0" ]
-    rm -r "$XDG_RUNTIME_DIR"/mprun-* # of the one that was killed before any host could do it
+    rm -rf "$XDG_RUNTIME_DIR"/mprun-* # of the one that was killed, perhaps before any host could do it
     all_over
 }
 
