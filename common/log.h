@@ -9,8 +9,7 @@ enum log_level { LOG_ERROR_, LOG_WARN, LOG_NOTE, LOG_DEBUG };
 /* Takes a line that would go to standard error; text has no newline. */
 typedef void (*log_sink_fn)(void *arg, enum log_level level, const char *text);
 
-/* Writes what may be shown of text[0..n) to to[size], as text_escape() of common/text/words.h does.
- */
+/* Writes what may be shown of text[0..n) to to[size], as text_escape() (common/text/words.h). */
 typedef size_t (*log_escape_fn)(const char *text, size_t n, char *to, size_t size);
 
 /* name stands before every line ("mprun: ...") and is copied. level: the most verbose one shown. */

@@ -204,7 +204,7 @@ struct rm_adapter {
     const char *in_login_session; /* what it means, and what to do, when a login has moved the
                                      starter into a control group of its own */
     const char *ends_hosts;  /* when the manager itself ends what runs on a host, and where that
-                                can be seen */
+                                can be seen; it goes behind another sentence: "; it may be ..." */
     const char *unaccounted; /* that no manager accounts for what is started in this way */
 };
 

@@ -89,6 +89,10 @@ int cmdline_check_agreement(const struct cmdline *c, struct error *err);
 option_fn cmdline_apply_nodes, cmdline_apply_megabytes, cmdline_apply_srun_mem_bind,
     cmdline_apply_minutes, cmdline_apply_mpi_plugin;
 
+/* The value that this variable of Slurm's has for the component of a heterogeneous job that the
+ * line chooses, or for the job where it chooses none. NULL: it is not set. */
+const char *cmdline_slurm_value(const struct cmdline *c, char *const env[], const char *name);
+
 /* The words of --pmi for a name of srun's --mpi, which they are if it is no plugin of Slurm's. */
 const char *cmdline_mpi_plugin(const char *name);
 

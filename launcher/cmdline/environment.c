@@ -126,6 +126,19 @@ static int take_job_of_slurm(struct cmdline *c, const char *entry, const char *v
     return 0;
 }
 
+static const char *component_of(const struct cmdline *c)
+{
+    return c->rm == &rm_adapter_slurm ? c->hosts.argument : NULL;
+}
+
+const char *cmdline_slurm_value(const struct cmdline *c, char *const env[], const char *name)
+{
+    const char *component = component_of(c);
+    AUTO_FREE char *whole =
+        text_format("%s%s%.20s", name, component ? "_HET_GROUP_" : "", component ? component : "");
+    return spawn_env_value(env, whole);
+}
+
 /* In a heterogeneous job a component's variables of the job end with its number; those without one
  * are of the first component. Returns the entry as the chosen component has it, which is in *made
  * if it is another one; NULL: the component has none. */
@@ -137,10 +150,9 @@ static const char *of_component(const struct cmdline *c, const char *entry, char
     size_t len = strcspn(entry, "="), i = 0;
     while (all[i] && !(strlen(all[i]) == len && begins(entry, all[i])))
         i++;
-    if (!all[i] || c->rm != &rm_adapter_slurm || !c->hosts.argument)
+    if (!all[i] || !component_of(c))
         return entry;
-    AUTO_FREE char *name = text_format("%s_HET_GROUP_%.20s", all[i], c->hosts.argument);
-    const char *value = spawn_env_value(env, name);
+    const char *value = cmdline_slurm_value(c, env, all[i]);
     return value ? *made = text_format("%s=%s", all[i], value) : NULL;
 }
 

@@ -75,8 +75,9 @@ char **cmdline_app_environ(const struct cmdline_app *app, char *const base[])
             continue;
         bool edited = marked(app, '<', entry) || marked(app, '>', entry);
         const char *setting = cmdline_setting_for(app, entry);
-        AUTO_FREE char *name = must(strndup(entry, strcspn(entry, "=")));
-        const char *from = setting ? setting : i < n || !edited ? entry : name;
+        AUTO_FREE char *name = /* without a value: neither base nor a setting has it */
+            edited && !setting && i >= n ? must(strndup(entry, strcspn(entry, "="))) : NULL;
+        const char *from = setting ? setting : name ? name : entry;
         envp[used++] = edited ? extended(app, from) : must(strdup(from));
     }
     return envp;

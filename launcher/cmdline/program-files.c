@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/text/idset.h"
@@ -186,10 +187,7 @@ static uint32_t count_ranks(const struct by_rank *b)
  * say. */
 static uint32_t tasks_of_job(const struct cmdline *c)
 {
-    const char *component = c->rm == &rm_adapter_slurm ? c->hosts.argument : NULL;
-    AUTO_FREE char *name = text_format("SLURM_NTASKS%s%.20s", component ? "_HET_GROUP_" : "",
-                                       component ? component : "");
-    const char *text = getenv(name);
+    const char *text = cmdline_slurm_value(c, environ, "SLURM_NTASKS");
     int64_t n;
     return text && number_parse(text, NULL, 1, CMDLINE_RANKS_MAX, &n, NULL) == 0 ? (uint32_t)n : 0;
 }

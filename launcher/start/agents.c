@@ -16,6 +16,7 @@
 #include "launcher/outcome/host-failures.h"
 #include "launcher/start/starter-private.h"
 #include "launcher/tunables.h"
+#include "wire/link/link.h"
 #include "wire/start-channel/holder-socket.h"
 
 /* ---- the holder ------------------------------------------------------------------------------ */
@@ -229,7 +230,6 @@ static bool is_forked_anew(struct starter *st)
 static void agent_is_gone(struct starter *st)
 {
     const struct step_plan *plan = st->all->plan;
-    const char *manager = plan->adapter->ends_hosts;
     struct host *h = st->host;
     char name[128];
     if (is_forked_anew(st) || !st->client_runs)
@@ -240,9 +240,8 @@ static void agent_is_gone(struct starter *st)
     if (h->state < AGENT_CLEANED) {
         host_mark_failed(h);
         host_failures_add(st->all->step.failures, h, true, EXIT_CODE_MPRUN,
-                          "%s has gone, and the job's agent there with it; its ranks are ended%s%s",
-                          starter_client_name(plan, name, sizeof(name)), manager ? "; " : "",
-                          manager ? manager : "");
+                          "%s has gone, and the job's agent there with it; its ranks are ended%s",
+                          starter_client_name(plan, name, sizeof(name)), start_client_killer(plan));
     }
     starters_unsettle(st->all);
 }

@@ -22,6 +22,11 @@ const char *start_client_name(const struct step_plan *plan)
     return plan->adapter->client_name ? plan->adapter->client_name : plan->adapter->name;
 }
 
+const char *start_client_killer(const struct step_plan *plan)
+{
+    return plan->adapter->ends_hosts ? plan->adapter->ends_hosts : "";
+}
+
 const char *start_client_advice(const struct step_plan *plan, const char *words, char *buf,
                                 size_t n)
 {
@@ -78,12 +83,10 @@ static bool is_death(struct client_stderr *c)
         return false;
     c->has_died = true;
     bool lacked_memory = strstr(words, OOM_KILLED);
-    const char *manager = lacked_memory || !strstr(words, " was killed by signal 9 ")
-                              ? NULL
-                              : c->host->table->plan->adapter->ends_hosts;
+    bool is_killed = !lacked_memory && strstr(words, " was killed by signal 9 ");
     host_failures_add(c->failures, c->host, false,
-                      lacked_memory ? EXIT_CODE_SIGNAL + SIGKILL : EXIT_CODE_MPRUN, "%s%s%s",
-                      words + 2, manager ? "; " : "", manager ? manager : "");
+                      lacked_memory ? EXIT_CODE_SIGNAL + SIGKILL : EXIT_CODE_MPRUN, "%s%s",
+                      words + 2, is_killed ? start_client_killer(c->host->table->plan) : "");
     return true;
 }
 

@@ -19,6 +19,10 @@ const char *start_client_name(const struct step_plan *plan);
 const char *start_client_advice(const struct step_plan *plan, const char *words, char *buf,
                                 size_t n);
 
+/* That the manager may have ended what ran on a host, to go behind that sentence; "": it says
+ * nothing. */
+const char *start_client_killer(const struct step_plan *plan);
+
 /* Private to client-stderr.c. All 0: closed; the functions below do nothing then. So it stays for a
  * client whose standard error is mprun's own. */
 struct client_stderr {

@@ -86,15 +86,14 @@ static void say_ended(struct starter *st, int status, const struct client_end *e
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (st->client_is_starter && (code == EXIT_CODE_MPRUN || code == end->code))
         host_failures_was_said(st->all->step.failures, st->host);
-    const char *manager = end->lacked_memory ? NULL : st->all->plan->adapter->ends_hosts;
     const char *why = end->why;
     host_failures_add(st->all->step.failures, st->host, end->may_say_why, end->code,
-                      "%s %s%s%s%s; its ranks are ended%s%s",
+                      "%s %s%s%s%s; its ranks are ended%s",
                       st->client_is_starter
                           ? "mpstarter"
                           : starter_client_name(st->all->plan, name, sizeof(name)),
-                      end->how, *why ? " (" : "", why, *why ? ")" : "", manager ? "; " : "",
-                      manager ? manager : "");
+                      end->how, *why ? " (" : "", why, *why ? ")" : "",
+                      end->lacked_memory ? "" : start_client_killer(st->all->plan));
 }
 
 static void say_client_ended(struct starter *st, int status)

@@ -18,13 +18,12 @@
 
 struct published {
     TAILQ_ENTRY(published) link;
-    struct rank_name owner; /* with is_foreign: the rank that looks it up */
-    const void *host;       /* the owner's */
-    bool is_foreign;        /* another step has it: it is here for this lookup */
-    const struct lookup *lookup;
+    struct rank_name owner;      /* with lookup: the rank that looks it up */
+    const void *host;            /* the owner's */
+    const struct lookup *lookup; /* another step has it: it is here for this lookup; NULL: none */
     enum name_range range;
     enum name_life life;
-    const char *key, *nspace; /* in bytes, behind the value; the latter "" unless is_foreign, */
+    const char *key, *nspace; /* in bytes, behind the value; the latter "" without lookup, */
     uint32_t their_rank;      /* as is the owner's number in it */
     size_t nvalue, size;
     uint8_t bytes[];
@@ -64,7 +63,7 @@ static struct published *find(const struct name_service *s, const char *key, con
 {
     struct published *p;
     TAILQ_FOREACH(p, &s->names, link)
-    if (strcmp(p->key, key) == 0 && (!p->is_foreign || p->lookup == l) &&
+    if (strcmp(p->key, key) == 0 && (!p->lookup || p->lookup == l) &&
         (l->is_foreign ? p->range == NAME_RANGE_STEP : is_visible(p, l->rank, l->from)))
         break;
     return p;
@@ -141,8 +140,7 @@ static size_t find_all(const struct name_service *s, const struct lookup *l, str
             continue;
         struct found *f = &ret[n];
         f->name = p;
-        rank_name_pack(p->is_foreign ? (struct rank_name){.rank = p->their_rank} : p->owner,
-                       &f->owner);
+        rank_name_pack(p->lookup ? (struct rank_name){.rank = p->their_rank} : p->owner, &f->owner);
         mprun__name__init(&f->message);
         f->message.nspace =
             (char *)(uintptr_t)(l->is_foreign ? s->steps->nspace(s->steps_arg, p->owner.world)
@@ -183,13 +181,13 @@ static bool answer_lookup(struct name_service *s, const struct lookup *l)
 
 /* ---- lookups that wait ----------------------------------------------------------------------- */
 
-/* What other steps have said for this lookup. */
+/* Drops what other steps have said for this lookup. */
 static void drop_foreign(struct name_service *s, const struct lookup *l)
 {
     struct published *next;
     for (struct published *p = TAILQ_FIRST(&s->names); p; p = next) {
         next = TAILQ_NEXT(p, link);
-        if (p->is_foreign && p->lookup == l)
+        if (p->lookup == l)
             remove_name(s, p);
     }
 }
@@ -336,7 +334,7 @@ static enum name_status publish_all(struct name_service *s, const void *from,
         }
         p = published_create(m->names[i]);
         p->owner = owner;
-        p->is_foreign = false;
+        p->lookup = NULL;
         p->host = from;
         p->range = (enum name_range)m->range;
         p->life = (enum name_life)m->life;
@@ -386,7 +384,7 @@ static void unpublish(struct name_service *s, void *from, const Mprun__NameReque
     size_t n = 0;
     for (struct published *p = TAILQ_FIRST(&s->names); p; p = next) {
         next = TAILQ_NEXT(p, link);
-        if (p->is_foreign || !rank_name_equal(p->owner, owner) || !is_named(m, p->key))
+        if (p->lookup || !rank_name_equal(p->owner, owner) || !is_named(m, p->key))
             continue;
         remove_name(s, p);
         n++;
@@ -467,7 +465,6 @@ static void keep_foreign(struct name_service *s, const struct lookup *l, const M
     }
     p->owner = l->rank;
     p->host = l->from;
-    p->is_foreign = true;
     p->lookup = l;
     p->range = NAME_RANGE_RANK;
     p->life = NAME_LIFE_READ;

@@ -406,10 +406,11 @@ static void give_sign(void *arg)
     struct server *s = arg;
     if (pwrite(s->start->of[GIFT_LOCK], "", 1, 0) < 0)
         log_debug("show a sign of life: %s", strerror(errno));
-    bool is_missing = !is_there(s);
-    if (!is_missing)
+    if (is_there(s)) {
         s->tell_again = 0;
-    if (!is_missing || loop_now() < s->tell_again)
+        return;
+    }
+    if (loop_now() < s->tell_again)
         return;
     if (s->tell_again == 0)
         log_warn("somebody has removed '%s', or what belongs to it: it is made again",

@@ -13,8 +13,9 @@ struct server {        /* server.c's */
     struct loop_io *io, *roots_io;
     struct loop_timer again; /* after running out of descriptors */
     struct loop_timer sign;  /* of life */
-    double tell_again;       /* that the sockets are gone: when, of loop_now(); 0: they are not */
-    struct loop_timer turn;  /* of the next request */
+    double
+        tell_again; /* that the sockets are gone: loop_now() of the next time; 0: they are there */
+    struct loop_timer turn;         /* of the next request */
     struct connection *connections; /* the latest first */
     long n, of_users;
     struct quota quota;

@@ -26,8 +26,8 @@ struct asker {
 /* 0 with *ret, which asker_free() frees, or -1 with err. */
 int asker_read(int socket, struct asker *ret, struct error *err);
 void asker_free(struct asker *a);
-/* Is one of its cgroups, as it is now, below one with this in its name, and then with that? True also
- * where they cannot be read. */
+/* Is one of its cgroups, as it is now, below one with this in its name, and then with that? Yes,
+ * too, where nobody can read them. */
 bool asker_has_cgroup(const struct asker *a, const char *name, const char *below);
 bool asker_has_group(const struct asker *a, gid_t group);
 

@@ -192,8 +192,9 @@ const struct rm_adapter rm_adapter_gridengine = {
     .host_env = host_env,
     .in_login_session = "that is not the job's, whose limits and books may not hold there; the "
                         "sshd of rsh_daemon should run with 'UsePAM no', or without pam_systemd",
-    .ends_hosts = "it may be Grid Engine that did so, at a limit of the job such as h_vmem or h_rt "
-                  "(qsub -l, which 'qstat -j $JOB_ID' shows, and 'qconf -sq $QUEUE'), or for qdel",
+    .ends_hosts =
+        "; it may be Grid Engine that did so, at a limit of the job such as h_vmem or h_rt "
+        "(qsub -l, which 'qstat -j $JOB_ID' shows, and 'qconf -sq $QUEUE'), or for qdel",
     .signals_everywhere = 1UL << SIGUSR2,
     .suspends_script = true, /* SIGSTOP to all that carries the group id of the job's script */
     .carries_variables = true,

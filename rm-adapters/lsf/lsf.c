@@ -204,6 +204,6 @@ const struct rm_adapter rm_adapter_lsf = {
     .lost_code = 255,
     .host_env = host_env,
     .stdio_channel = STDIO_PER_HOST,
-    .ends_hosts = "it may be LSF that did so, at a limit of the job ('bjobs -l $LSB_JOBID' shows "
+    .ends_hosts = "; it may be LSF that did so, at a limit of the job ('bjobs -l $LSB_JOBID' shows "
                   "them), or for bkill",
 };

@@ -131,6 +131,6 @@ const struct rm_adapter rm_adapter_pbs = {
     .host_env = host_env,
     .stdio_channel = STDIO_SHARED,
     .stdio_reason = "pbs_mom gives its tasks no standard input",
-    .ends_hosts = "it may be PBS that did so, at a limit of the job ('qstat -f $PBS_JOBID' shows "
+    .ends_hosts = "; it may be PBS that did so, at a limit of the job ('qstat -f $PBS_JOBID' shows "
                   "them), or for qdel",
 };

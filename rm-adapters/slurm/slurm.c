@@ -252,6 +252,6 @@ const struct rm_adapter rm_adapter_slurm = {
     .stdio_channel = STDIO_SHARED,
     .stdio_reason = "one srun starts all hosts, and has one standard input for all",
     .signals_starters = 1UL << SIGUSR1 | 1UL << SIGUSR2,
-    .ends_hosts = "it may be Slurm that did so, at a limit of the job such as --mem or --time "
+    .ends_hosts = "; it may be Slurm that did so, at a limit of the job such as --mem or --time "
                   "('scontrol show job $SLURM_JOB_ID' shows them), or for scancel",
 };

@@ -19,8 +19,8 @@ struct step_end { /* written by step-end.c; other files only read it */
 /* The step cannot run here: tells mprun at once (without a link, logs it), and ends the ranks with
  * the step's grace. */
 void step_end_cannot_run(struct step_end *e, int exit_code, const char *text);
-/* The same, because the keeper has died, nobody here knows why: mprun waits a while for the start
- * client's end, which may tell more. */
+/* The same, where the keeper has died and this host does not know why: mprun waits a while for the
+ * start client's end, which may tell more. */
 void step_end_keeper_died(struct step_end *e, int exit_code, const char *text);
 /* Ends the ranks: TERM now, KILL after grace seconds. A second call can only bring KILL forward. */
 void step_end_kill(struct step_end *e, double grace, const char *why);

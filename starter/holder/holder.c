@@ -162,9 +162,9 @@ static void take_signals(void)
 static void await_end(struct holder *h)
 {
     double end = loop_now() + HOLDER_END_SECONDS;
-    end_agents(h);
-    while ((h->agents || h->clients) && loop_now() < end && wait_and_serve(h, -1))
+    do
         end_agents(h);
+    while ((h->agents || h->clients) && loop_now() < end && wait_and_serve(h, -1));
 }
 
 int holder_run(pid_t job)
