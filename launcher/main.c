@@ -20,7 +20,7 @@
 #include "common/text/words.h"
 #include "common/files/path.h"
 #include "common/files/tty.h"
-#include "launcher/cmdline/translate.h"
+#include "launcher/cmdline/other-launchers/translate.h"
 #include "launcher/explain/explain.h"
 #include "launcher/explain/foresee.h"
 #include "launcher/outcome/exit-code.h"

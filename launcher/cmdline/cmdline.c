@@ -11,7 +11,9 @@
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
-#include "launcher/cmdline/translate.h"
+#include "launcher/cmdline/options/option-functions.h"
+#include "launcher/cmdline/other-launchers/other-launchers.h"
+#include "launcher/cmdline/other-launchers/translate.h"
 
 void cmdline_free(struct cmdline *c)
 {

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "common/error.h"
-#include "launcher/cmdline/dialect.h"
-#include "launcher/cmdline/placement-options.h"
+#include "launcher/cmdline/other-launchers/dialect.h"
+#include "launcher/cmdline/options/placement-options.h"
 #include "launcher/cmdline/settings.h"
 #include "launcher/subject-options.h"
 #include "launcher/io/output-options.h"

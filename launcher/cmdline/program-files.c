@@ -16,6 +16,7 @@
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
+#include "launcher/cmdline/other-launchers/other-launchers.h"
 #include "launcher/cmdline/word-lines.h"
 
 /* ---- parts of a command line ----------------------------------------------------------------- */

@@ -15,6 +15,8 @@
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "launcher/cmdline/cmdline-private.h"
+#include "launcher/cmdline/options/option-functions.h"
+#include "launcher/cmdline/other-launchers/other-launchers.h"
 #include "launcher/cmdline/word-lines.h"
 
 /* ---- which options, and which of them say the same thing ------------------------------------- */

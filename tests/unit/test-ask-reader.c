@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "node-daemon/front/ask-reader.h"
-#include "node-daemon/front/watch-link.h"
+#include "node-daemon/front/links/ask-reader.h"
+#include "node-daemon/front/requests/watch-link.h"
 #include "node-daemon/lib/watch-protocol.h"
 #include "patience.h"
 #include "spool-fixture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-choose-cores.c - which cores a job gets: near each other, and with room left for the next
  * one; and a simulation of 10,000 jobs with the figure that this is worth */
-#include "node-daemon/front/host-cores.h"
+#include "node-daemon/front/host/host-cores.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test-gpus.c - which GPUs a host has, and which of them a job gets */
-#include "node-daemon/front/gpus.h"
+#include "node-daemon/front/host/gpus.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

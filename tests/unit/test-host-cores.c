@@ -2,7 +2,7 @@
 /* test-host-cores.c - cores as mprund reads them, of machines that are made up and of this one; and
  * that hwloc counts them in the same way; and as starters read them, which have hwloc asked where
  * these might differ */
-#include "node-daemon/front/host-cores.h"
+#include "node-daemon/front/host/host-cores.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

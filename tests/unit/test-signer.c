@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "node-daemon/front/grants.h"
+#include "node-daemon/front/jobs/grants.h"
+#include "node-daemon/front/links/ask-signer.h"
 #include "node-daemon/lib/signer-protocol.h"
 #include "part-fixture.h"
 

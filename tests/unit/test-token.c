@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "node-daemon/front/grants.h"
+#include "node-daemon/front/jobs/grants.h"
 #include "node-daemon/reader/ge-spool.h"
 #include "node-daemon/signer/token.h"
 
