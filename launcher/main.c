@@ -51,13 +51,16 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
     struct inherited user;
     inherited_replace(&user);
     if (run_create_loop(r, err) < 0 || step_watch_signals(r, err) < 0 ||
-        step_plan_make(plan, cmd, &user, as_mpirun, err) < 0)
+        step_plan_make(plan, cmd, as_mpirun, err) < 0 || step_plan_find_starter(plan, err) < 0)
+        return -1;
+    cores_await(&r->cores, plan);
+    if (step_plan_complete(plan, &user, err) < 0)
         return -1;
     run_create(r, plan);
     if (read_preload(r, code, err) < 0)
         return -1;
     r->record.launch.known = step_plan_seconds(plan);
-    return step_plan_find_starter(plan, err);
+    return 0;
 }
 
 /* All ranks have ended by themselves, or because one has failed by its exit code. */

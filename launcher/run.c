@@ -85,6 +85,7 @@ int run_open(struct run *r, struct error *err)
         .failures = &r->host_failures,
         .directory = &r->directory,
         .suspension = &r->suspension,
+        .cores = &r->cores,
         .links = &host_link_events,
     });
     if (socket_directory_make(&r->directory, r->plan->step.id, err) < 0)

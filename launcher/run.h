@@ -32,6 +32,7 @@
 #include "launcher/report/usage-now.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starters.h"
+#include "launcher/start/wait-cores.h"
 #include "launcher/step/job-suspension.h"
 #include "launcher/step/step-plan.h"
 #include "launcher/step/step-record.h"
@@ -80,6 +81,7 @@ struct run {
     struct starters *starters; /* NULL with --dry-run */
     struct preload *preload;   /* NULL: nothing is brought to the hosts */
     struct job_suspension suspension;
+    struct cores_turn cores;
     struct step_timeout timeout;
     struct stack_report stacks;
     struct stuck_ranks stuck;

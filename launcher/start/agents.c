@@ -67,7 +67,8 @@ int agents_find_holder(const struct step_plan *plan, struct error *err)
 }
 
 /* Returns a connection. */
-static int start_holder(struct agents *a, const char *name, int listen_fd, struct error *err)
+static int start_holder(const struct step_plan *plan, const char *name, int listen_fd,
+                        pid_t *ret_holder, struct error *err)
 {
     char job[16];
     char *const argv[] = {"mpstarter", "--hold", job, NULL};
@@ -77,38 +78,36 @@ static int start_holder(struct agents *a, const char *name, int listen_fd, struc
         return -1;
     snprintf(job, sizeof(job), "%d", (int)job_process());
     spawn_init(&s);
-    s.path = a->starters->plan->starter_path;
+    s.path = plan->starter_path;
     s.argv = argv;
     s.envp = environ;
     s.directory = "/";
     s.fds[0] = listen_fd;
     s.new_session = 1;
-    a->holder = spawn_process(&s, NULL, err);
-    if (a->holder <= 0)
-        return -1;
-    sweep_spare(a->starters, a->holder);
-    return take_fd(&fd);
+    *ret_holder = spawn_process(&s, NULL, err);
+    return *ret_holder > 0 ? take_fd(&fd) : -1;
 }
 
 /* Another mprun of the job may do the same at the same time: one of them gets the name, and listens
  * a moment later. */
-int agents_reach_holder(struct agents *a, bool starts_it, struct error *err)
+int agents_reach_holder(const struct step_plan *plan, bool starts_it, pid_t *ret_holder,
+                        struct error *err)
 {
     const struct timespec bit = {.tv_nsec = HOLDER_WAIT_NS};
     char job[HOLDER_JOB_MAX];
-    name_job(a->starters->plan, job);
+    name_job(plan, job);
     if (!job[0])
         return error_set(err, ESRCH, "the job's process is not known");
     for (int i = 0; i < HOLDER_TRIES; i++) {
         int fd = holder_connect(job, err);
-        a->holder = fd < 0 ? 0 : holder_pid(fd);
+        *ret_holder = fd < 0 ? 0 : holder_pid(fd);
         if (fd >= 0 || err->code != ECONNREFUSED || !starts_it)
             return fd;
         AUTO_CLOSE int listen_fd = holder_listen(job, err);
         if (listen_fd < 0 && err->code != EADDRINUSE)
             return -1;
         if (listen_fd >= 0)
-            return start_holder(a, job, listen_fd, err);
+            return start_holder(plan, job, listen_fd, ret_holder, err);
         nanosleep(&bit, NULL);
     }
     return -1;
@@ -307,7 +306,8 @@ static bool ask(struct agents *a)
     struct starters *s = a->starters;
     double keep = s->plan->cmd->explain ? KEEP_STEP : s->plan->cmd->start.keep;
     struct error e = {0};
-    a->fd = agents_reach_holder(a, has_agents(s->plan), &e);
+    a->fd = agents_reach_holder(s->plan, has_agents(s->plan), &a->holder, &e);
+    sweep_spare(s, a->holder);
     a->io = a->fd < 0 ? NULL : loop_io_create(s->step.loop, a->fd, LOOP_READ, readable, a);
     if (!a->io) {
         log_debug("the job has no agents: %s", a->fd < 0 ? e.text : "out of memory");

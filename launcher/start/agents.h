@@ -41,8 +41,10 @@ void agents_init(struct agents *a, struct starters *s);
 /* Finds the holder of the job's agents, or starts it where the step is to have agents (--keep), and
  * asks for all hosts. Nothing is done where the adapter cannot. */
 void agents_begin(struct agents *a);
-/* Connects to the holder; starts_it: starts it if there is none. A descriptor, or -1 with err. */
-int agents_reach_holder(struct agents *a, bool starts_it, struct error *err);
+/* Connects to the holder; starts_it: starts it if there is none. A descriptor, or -1 with err.
+ * *ret_holder: its pid; 0: it is not known. */
+int agents_reach_holder(const struct step_plan *plan, bool starts_it, pid_t *ret_holder,
+                        struct error *err);
 /* Connects to the holder of the job's agents, on this host or through the agent here. A descriptor;
  * -1 with err: there is none. */
 int agents_find_holder(const struct step_plan *plan, struct error *err);

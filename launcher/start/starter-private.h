@@ -67,7 +67,6 @@ struct starters {
     struct oom_kills oom_kills; /* here, since the first start client of ours began */
     struct listeners listeners;
     struct agents agents;
-    struct cores_wait cores_wait;
     struct start_progress progress;
     struct loop_timer start_timer; /* a tick while hosts are being started: start-timeout.c */
     pid_t *foreign; /* children of a shell that exec'ed mprun: sweep-dead-starter.c */

@@ -20,7 +20,6 @@ struct starters *starters_create(const struct starters_step *step)
     grants_ask(&s->grants, s->plan);
     room_init(s);
     agents_init(&s->agents, s);
-    s->cores_wait = (struct cores_wait){.starters = s, .fd = -1};
     s->of = must(calloc(n + 1, sizeof(*s->of)));
     for (size_t i = 0; i < n; i++)
         s->of[i] = (struct starter){
@@ -118,11 +117,6 @@ static void begin(void *arg)
     loop_defer_schedule(s->step.turn);
 }
 
-static void await_cores(void *arg)
-{
-    cores_await(&((struct starters *)arg)->cores_wait, begin);
-}
-
 void starters_begin(struct starters *s)
 {
     const struct starters_step *step = &s->step;
@@ -132,7 +126,7 @@ void starters_begin(struct starters *s)
     sweep_prepare(s);
     if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,
                        &e) == 0)
-        grants_await(&s->grants, step->loop, await_cores, s);
+        grants_await(&s->grants, step->loop, begin, s);
     else
         cannot_begin(s, &e);
 }
@@ -212,7 +206,7 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
 /* mprun does not wait for start clients whose starters never come, where it may not end them. */
 void starters_cancel(struct starters *s)
 {
-    if (grants_forget(&s->grants) || (!s->starting && cores_leave(&s->cores_wait)))
+    if (grants_forget(&s->grants))
         none_begins(s);
     if (!s->starting)
         return;
@@ -234,7 +228,7 @@ void starters_close(struct starters *s)
     s->plan->adapter->destroy(take_ptr(s->starting));
     listeners_close(&s->listeners);
     agents_close(&s->agents);
-    cores_leave(&s->cores_wait);
+    cores_leave(s->step.cores);
     room_end(s);
     start_timeout_end(s);
     for (size_t i = 0; i < s->plan->nused; i++) {
@@ -257,7 +251,7 @@ bool starters_were_forked(const struct starters *s, const struct host *h)
 
 bool starters_leave(struct starters *s)
 {
-    cores_leave(&s->cores_wait);
+    cores_leave(s->step.cores);
     return agents_leave(&s->agents);
 }
 

@@ -13,6 +13,7 @@
 #include "rm-adapters/adapter.h"
 #include "wire/messages/values.h"
 
+struct cores_turn;
 struct host;
 struct link;
 struct output;
@@ -32,6 +33,7 @@ struct starters_step {
     struct host_failures *failures;
     const struct socket_directory *directory;
     const struct job_suspension *suspension;
+    struct cores_turn *cores;
     const struct link_events *links; /* of hosts' links; their arg is the host */
 };
 

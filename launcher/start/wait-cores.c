@@ -2,117 +2,137 @@
 #include "launcher/start/wait-cores.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/text/number.h"
-#include "launcher/start/starter-private.h"
+#include "common/text/text.h"
+#include "launcher/start/agents.h"
+#include "launcher/step/signal-mask.h"
+#include "launcher/step/step-hosts.h"
 #include "launcher/tunables.h"
 #include "wire/start-channel/holder-socket.h"
 
-static void close_it(struct cores_wait *w)
+static int tell(const struct cores_turn *t, enum holder_what what)
 {
-    loop_io_destroy(take_ptr(w->io));
-    cleanup_close(&w->fd);
+    return holder_send(t->fd, &(struct holder_message){.what = what, .size = 1}, NULL);
 }
 
-static void begin(struct cores_wait *w)
+static int take_slots(const struct cores_turn *t, const struct step_plan *p)
 {
-    void (*then)(void *) = w->then;
-    w->then = NULL;
-    then(w->starters);
-}
-
-/* why_not NULL: there is a holder, which has gone again and again. */
-static void do_not_wait(struct cores_wait *w, const char *why_not)
-{
-    close_it(w);
-    log_warn("--wait-cores: the step does not wait for cores of the job's other steps: %s",
-             why_not ? why_not : "the process that keeps the queue has gone");
-    begin(w);
-}
-
-static int send_needs(const struct cores_wait *w)
-{
-    const struct step_plan *plan = w->starters->plan;
     struct holder_message m = {.what = HOLDER_NEED};
-    int rc = 0;
-    for (size_t i = 0; i < plan->nused && rc == 0; i++) {
-        const struct host *h = w->starters->of[i].host;
-        const struct alloc_host *a = &plan->alloc.hosts[h->index];
-        uint32_t ranks = rank_set_count(&plan->placement.hosts[h->index]);
-        size_t name = strlen(a->name) + 1;
-        if (name + sizeof(a->slots.value) > sizeof(m.data))
-            return error_set(NULL, ENAMETOOLONG, "%s", a->name);
-        m.host = h->launch_index;
-        m.value = (int32_t)binding_slots(&plan->cmd->place.bind, ranks);
-        memcpy(m.data, a->name, name);
-        memcpy(m.data + name, &a->slots.value, sizeof(a->slots.value));
-        m.size = (uint32_t)(name + sizeof(a->slots.value));
-        rc = holder_send(w->fd, &m, NULL);
+    for (size_t i = 0; i < p->nhosts; i++) {
+        const char *name = p->alloc.hosts[i].name;
+        m.value = (int32_t)step_hosts_slots(p, i);
+        m.size = (uint32_t)strlen(name) + 1;
+        if (m.size > sizeof(m.data))
+            return error_set(NULL, ENAMETOOLONG, "%s", name);
+        memcpy(m.data, name, m.size);
+        if (m.value > 0 && holder_send(t->fd, &m, NULL) < 0)
+            return -1;
     }
-    m = (struct holder_message){.what = HOLDER_TURN, .size = 1};
-    return rc == 0 ? holder_send(w->fd, &m, NULL) : rc;
+    return tell(t, HOLDER_TAKE);
 }
 
-static void say_waits(const struct cores_wait *w, const struct holder_message *m)
+static void add_taken(const struct step_plan *p, const struct holder_message *m, uint64_t *taken)
 {
-    const struct step_plan *plan = w->starters->plan;
-    const char *name = m->host < plan->nused ? w->starters->of[m->host].host->name : NULL;
-    if (name)
-        log_note("waits for cores of host %s, where other steps of the job have all but %d slot%s "
-                 "(--wait-cores)",
-                 name, m->value, plural((size_t)m->value));
-    else
-        log_note("waits for steps of the job that have waited longer (--wait-cores)");
+    struct holder_taken one;
+    for (size_t at = 0; at + sizeof(one) <= m->size; at += sizeof(one)) {
+        memcpy(&one, m->data + at, sizeof(one));
+        for (size_t i = 0; i < p->alloc.nhosts + p->nspare; i++)
+            if (holder_host_hash(p->alloc.hosts[i].name) == one.host)
+                taken[i] += one.slots;
+    }
 }
 
-static void ask(struct cores_wait *w);
-
-static void readable(void *arg, int fd, unsigned events)
+static void say_waits(const struct step_plan *p, const uint64_t *taken)
 {
-    struct cores_wait *w = arg;
+    const struct alloc_host *h = p->alloc.hosts;
+    size_t nhosts = p->alloc.nhosts + p->nspare;
+    uint64_t left = 0;
+    for (size_t i = 0; i < nhosts; i++)
+        left += taken[i] < h[i].slots.value ? h[i].slots.value - taken[i] : 0;
+    AUTO_FREE char *where =
+        nhosts == 1 ? text_format("host %s", h->name) : text_format("%zu hosts", nhosts);
+    log_note("waits for cores of %s, where other steps of the job have all but %" PRIu64
+             " slot%s (--wait-cores)",
+             where, left, plural(left));
+}
+
+enum progress { HOLDER_HAS_GONE, WAITS, HAS_SLOTS };
+
+/* What is waited for is said once. */
+static enum progress take_message(const struct cores_turn *t, struct step_plan *p, uint64_t *taken,
+                                  bool *has_said)
+{
     struct holder_message m;
-    int fds[HOLDER_FDS], rc = holder_receive(fd, &m, fds);
+    int fds[HOLDER_FDS], rc = holder_receive(t->fd, &m, fds);
     for (int i = 0; i < HOLDER_FDS; i++)
         cleanup_close(&fds[i]);
-    if (rc == 0) {
-        close_it(w);
-        if (w->then && w->again++ < HOLDER_AGAIN)
-            ask(w);
-        else if (w->then)
-            do_not_wait(w, NULL);
-    } else if (rc > 0 && w->then && m.what == HOLDER_WAIT) {
-        say_waits(w, &m);
-    } else if (rc > 0 && w->then && m.what == HOLDER_HAS) {
-        begin(w);
+    if (rc <= 0)
+        return rc < 0 ? WAITS : HOLDER_HAS_GONE;
+    bool is_turn = m.what == HOLDER_TAKEN && m.value == 0;
+    if (m.what == HOLDER_TAKEN)
+        add_taken(p, &m, taken);
+    if (is_turn && step_hosts_fit(p, taken))
+        return take_slots(t, p) == 0 ? HAS_SLOTS : HOLDER_HAS_GONE;
+    if (is_turn) {
+        if (!*has_said)
+            say_waits(p, taken);
+        memset(taken, 0, (p->alloc.nhosts + p->nspare) * sizeof(*taken));
+        tell(t, HOLDER_TURN);
+    } else if (m.what == HOLDER_WAIT && !*has_said) {
+        log_note("waits for steps of the job that have waited longer (--wait-cores)");
     }
+    *has_said |= is_turn || m.what == HOLDER_WAIT;
+    return WAITS;
 }
 
-static void ask(struct cores_wait *w)
+/* Returns whether the step has its slots; false: the holder has gone. */
+static bool wait_for_turn(const struct cores_turn *t, struct step_plan *p, bool *has_said)
 {
-    struct error e = {0};
-    w->fd = agents_reach_holder(&w->starters->agents, true, &e);
-    w->io =
-        w->fd < 0 ? NULL : loop_io_create(w->starters->step.loop, w->fd, LOOP_READ, readable, w);
-    if (!w->io || send_needs(w) < 0)
-        do_not_wait(w, w->fd < 0 ? e.text : NULL);
+    AUTO_FREE uint64_t *taken = must(calloc(p->alloc.nhosts + p->nspare + 1, sizeof(*taken)));
+    struct pollfd from_holder = {.fd = t->fd, .events = POLLIN};
+    enum progress so_far = tell(t, HOLDER_TURN) == 0 ? WAITS : HOLDER_HAS_GONE;
+    while (so_far == WAITS)
+        if (poll(&from_holder, 1, -1) > 0)
+            so_far = take_message(t, p, taken, has_said);
+    return so_far == HAS_SLOTS;
 }
 
-void cores_await(struct cores_wait *w, void (*then)(void *arg))
+/* A holder that goes again and again is not waited for. */
+static void wait_for_slots(struct cores_turn *t, struct step_plan *p)
 {
-    w->then = then;
-    if (w->starters->plan->cmd->start.wait_cores && !w->starters->plan->cmd->explain)
-        ask(w);
-    else
-        begin(w);
+    struct error e = {.text = "the process that keeps the queue has gone"};
+    bool has_said = false;
+    pid_t holder;
+    for (int i = 0; i <= HOLDER_AGAIN; i++) {
+        t->fd = agents_reach_holder(p, true, &holder, &e);
+        if (t->fd < 0)
+            break;
+        if (wait_for_turn(t, p, &has_said))
+            return;
+        cleanup_close(&t->fd);
+    }
+    log_warn("--wait-cores: the step does not wait for cores of the job's other steps: %s", e.text);
 }
 
-bool cores_leave(struct cores_wait *w)
+void cores_await(struct cores_turn *t, struct step_plan *p)
 {
-    bool waits = w->then && w->fd >= 0;
-    w->then = NULL;
-    close_it(w);
-    return waits;
+    *t = (struct cores_turn){.fd = -1};
+    if (!p->waits)
+        return;
+    signal_mask_open();
+    wait_for_slots(t, p);
+    signal_mask_close();
+}
+
+void cores_leave(struct cores_turn *t)
+{
+    cleanup_close(&t->fd);
 }

@@ -88,8 +88,12 @@ static int take_nodes(struct step_plan *p, struct error *err)
                          p->adapter == &rm_adapter_local
                              ? "'--rm local:N' lets this machine pose as N hosts"
                              : "name more hosts, or submit the job with more");
-    while (a->nhosts > c->place.nodes_max)
+    while (a->nhosts > c->place.nodes_max && !p->waits)
         leave_out(a, a->nhosts - 1);
+    if (a->nhosts > c->place.nodes_max) {
+        p->nspare = a->nhosts - c->place.nodes_max;
+        a->nhosts = c->place.nodes_max;
+    }
     if (c->nranks && c->nranks < a->nhosts && c->dialect != DIALECT_SRUN)
         return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
                          a->nhosts);
@@ -342,74 +346,113 @@ static int read_own_hosts(const struct step_plan *p, const struct cmdline_app *a
     return rc < 0 ? error_context(err, "--host") : 0;
 }
 
+#define NOT_OFFERED UINT64_MAX
+
+/* Places ranks, the first of which is number `first`, on slots that are not taken: taken[i] of host
+ * i, or NOT_OFFERED. Adds what they take. named (NULL: all): the only hosts that they may have. */
+static int place_on_free(struct step_plan *p, const struct placement_options *place,
+                         const struct plan_options *o, uint32_t first, const struct hostlist *named,
+                         uint64_t *taken, struct error *err)
+{
+    struct offer offer;
+    offer_create(&offer, p->nhosts);
+    for (size_t i = 0; i < p->nhosts; i++)
+        if (taken[i] != NOT_OFFERED)
+            offer_add(&offer, &p->alloc.hosts[i], (uint32_t)i, taken[i], named);
+    for (size_t i = 0; i < p->nhosts; i++)
+        taken[i] -= binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
+    int rc = offer_place(&offer, o, first, p->placement.hosts, err);
+    for (size_t i = 0; i < p->nhosts; i++)
+        taken[i] += binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
+    offer_free(&offer);
+    return rc;
+}
+
 /* The ranks of one program, on slots that those before it have left. */
 static int place_program(struct step_plan *p, size_t number, uint32_t first, uint64_t *taken,
-                         struct error *err)
+                         bool only_free, struct error *err)
 {
     const struct cmdline_app *app = &p->cmd->apps[number];
     const struct placement_options *place = app->place ? app->place : &p->cmd->place;
     AUTO(hostlist_free) struct hostlist named = {.stated = 0};
     struct plan_options o;
-    struct offer offer;
     int rc = step_hosts_options(p, place, &o, err);
     if (rc == 0 && p->cmd->own_hosts)
         rc = read_own_hosts(p, app, &named, err);
-    offer_create(&offer, p->nhosts);
-    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
-        offer_add(&offer, &p->alloc.hosts[i], (uint32_t)i, taken[i],
-                  named.allocation.nhosts ? &named : NULL);
     o.nranks = app->nranks;
-    o.oversubscribe = o.oversubscribe < 0 ? p->alloc.may_oversubscribe : o.oversubscribe;
-    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
-        taken[i] -= binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
+    if (only_free || o.oversubscribe < 0)
+        o.oversubscribe = only_free ? 0 : p->alloc.may_oversubscribe;
     if (rc == 0)
-        rc = offer_place(&offer, &o, first, p->placement.hosts, err);
-    for (size_t i = 0; rc == 0 && i < p->nhosts; i++)
-        taken[i] += binding_slots(&place->bind, rank_set_count(&p->placement.hosts[i]));
-    offer_free(&offer);
+        rc =
+            place_on_free(p, place, &o, first, named.allocation.nhosts ? &named : NULL, taken, err);
     return rc < 0 ? error_context(err, "program %zu ('%.60s')", number + 1, app->argv[0]) : 0;
 }
 
-static int place_programs(struct step_plan *p, struct error *err)
+static void begin_placement(struct step_plan *p)
+{
+    p->placement = (struct plan){.nhosts = p->nhosts};
+    p->placement.hosts = must(calloc(p->nhosts + 1, sizeof(*p->placement.hosts)));
+}
+
+/* Ends a placement whose hosts have their ranks. Returns how many hosts have any; 0 with err. */
+static uint32_t end_placement(struct step_plan *p, uint32_t nranks, struct error *err)
 {
     struct plan *all = &p->placement;
-    uint32_t first = 0, used = 0;
-    AUTO_FREE uint64_t *taken = must(calloc(p->nhosts + 1, sizeof(*taken)));
-    all->nhosts = p->nhosts;
-    all->hosts = must(calloc(p->nhosts + 1, sizeof(*all->hosts)));
+    uint32_t used = 0;
+    rank_map_create(&all->map, 0, nranks);
+    for (uint32_t i = 0; i < p->nhosts; i++) {
+        used += rank_set_count(&all->hosts[i]) > 0;
+        if (rank_map_put(&all->map, &all->hosts[i], i, err) < 0)
+            return 0;
+    }
+    return used;
+}
+
+/* Each program by itself, on slots that are not taken. */
+static int place_programs(struct step_plan *p, uint64_t *taken, bool only_free, struct error *err)
+{
+    struct plan *all = &p->placement;
+    uint32_t first = 0;
+    begin_placement(p);
     for (size_t i = 0; i < p->cmd->napps; i++) {
-        if (place_program(p, i, first, taken, err) < 0)
+        if (place_program(p, i, first, taken, only_free, err) < 0)
             return -1;
         first += p->cmd->apps[i].nranks;
     }
-    rank_map_create(&all->map, 0, first);
     for (uint32_t i = 0; i < p->nhosts; i++) {
         const struct alloc_host *h = &p->alloc.hosts[i];
-        if (h->max_slots && rank_set_count(&all->hosts[i]) > h->max_slots)
+        uint32_t ranks = rank_set_count(&all->hosts[i]);
+        if (h->max_slots && ranks > h->max_slots)
             return error_set(err, EINVAL,
                              "place %u ranks of all programs on '%s': it takes no more than %u "
                              "(max_slots); ask for fewer ranks",
-                             rank_set_count(&all->hosts[i]), h->name, h->max_slots);
-        used += rank_set_count(&all->hosts[i]) > 0;
-        all->oversubscribed |= taken[i] > p->alloc.hosts[i].slots.value;
-        if (rank_map_put(&all->map, &all->hosts[i], i, err) < 0)
-            return -1;
+                             ranks, h->name, h->max_slots);
+        all->oversubscribed |= ranks > 0 && taken[i] > h->slots.value;
     }
+    uint32_t used = end_placement(p, first, err);
     snprintf(all->reason, sizeof(all->reason),
              "%u rank%s of %zu programs on %u host%s, each program by itself%s", first,
              plural(first), p->cmd->napps, used, plural(used),
              all->oversubscribed ? ", more ranks than slots" : "");
-    return 0;
+    return used ? 0 : -1;
 }
 
-static int make_plan(struct step_plan *p, struct error *err)
+static bool are_placed_by_themselves(const struct step_plan *p)
 {
     bool has_own = p->cmd->own_hosts;
     for (size_t i = 0; i < p->cmd->napps; i++)
         has_own |= p->cmd->apps[i].place != NULL;
+    return has_own;
+}
+
+static int make_plan(struct step_plan *p, struct error *err)
+{
     p->nhosts = p->alloc.nhosts;
     allow_rounds(p);
-    return has_own ? place_programs(p, err) : place_step(p, err);
+    if (!are_placed_by_themselves(p))
+        return place_step(p, err);
+    AUTO_FREE uint64_t *taken = must(calloc(p->nhosts + 1, sizeof(*taken)));
+    return place_programs(p, taken, false, err);
 }
 
 int step_hosts_choose(struct step_plan *p, struct error *err)
@@ -418,4 +461,104 @@ int step_hosts_choose(struct step_plan *p, struct error *err)
                    take_nodes(p, err) < 0 || make_plan(p, err) < 0
                ? -1
                : 0;
+}
+
+/* ---- beside other steps (--wait-cores) ------------------------------------------------------- */
+
+/* Do other steps leave the planned slots? A host that they do not use is enough, because a step may
+ * have more ranks than slots. */
+static bool is_planned_free(const struct step_plan *p, const uint64_t *taken)
+{
+    for (size_t i = 0; i < p->nhosts; i++) {
+        uint64_t n = step_hosts_slots(p, i);
+        if (n > 0 && taken[i] > 0 && taken[i] + n > p->alloc.hosts[i].slots.value)
+            return false;
+    }
+    return true;
+}
+
+/* --nodes: the first hosts that have slots for as many ranks as each of them would have. */
+static bool offer_nodes(const struct step_plan *p, uint64_t *taken, size_t nhosts)
+{
+    const struct placement_options *place = &p->cmd->place;
+    uint32_t nodes = place->nodes_max, chosen = 0;
+    uint64_t n =
+        nodes ? binding_slots(&place->bind, (p->placement.map.nranks + nodes - 1) / nodes) : 0;
+    for (size_t i = 0; nodes && i < nhosts; i++)
+        if (chosen < nodes && taken[i] + n <= p->alloc.hosts[i].slots.value)
+            chosen++;
+        else
+            taken[i] = NOT_OFFERED;
+    return !nodes || chosen >= place->nodes_min;
+}
+
+static int place_all_on_free(struct step_plan *p, uint32_t nranks, uint64_t *taken,
+                             struct error *err)
+{
+    const struct placement_options *place = &p->cmd->place;
+    struct plan_options o;
+    if (step_hosts_options(p, place, &o, err) < 0)
+        return -1;
+    o.nranks = nranks;
+    o.oversubscribe = 0;
+    begin_placement(p);
+    if (place_on_free(p, place, &o, 0, NULL, taken, err) < 0)
+        return -1;
+    uint32_t used = end_placement(p, nranks, err);
+    snprintf(p->placement.reason, sizeof(p->placement.reason),
+             "%u rank%s on %u host%s, on slots that the job's other steps have left", nranks,
+             plural(nranks), used, plural(used));
+    return used ? 0 : -1;
+}
+
+/* --nodes: hosts without ranks are none of the step's. */
+static void keep_nodes(struct step_plan *p)
+{
+    struct plan *all = &p->placement;
+    uint32_t nranks = all->map.nranks;
+    for (size_t i = p->nhosts; i-- > 0;) {
+        if (rank_set_count(&all->hosts[i]) > 0)
+            continue;
+        leave_out(&p->alloc, i);
+        memmove(&all->hosts[i], &all->hosts[i + 1], (--p->nhosts - i) * sizeof(*all->hosts));
+    }
+    all->nhosts = p->nhosts;
+    rank_map_free(&all->map);
+    end_placement(p, nranks, NULL);
+}
+
+/* Places the ranks anew, on other hosts than planned. The user may have chosen the host of each
+ * rank, or more ranks than slots. */
+static bool place_elsewhere(struct step_plan *p, const uint64_t *taken)
+{
+    const struct placement_options *place = &p->cmd->place;
+    struct step_plan planned = *p;
+    if (place->in_sequence || place->rank_file || p->placement.oversubscribed)
+        return false;
+    size_t all = p->alloc.nhosts + p->nspare;
+    AUTO_FREE uint64_t *free_of = must(calloc(all + 1, sizeof(*free_of)));
+    memcpy(free_of, taken, all * sizeof(*free_of));
+    if (!offer_nodes(p, free_of, all))
+        return false;
+    p->alloc.nhosts = p->nhosts = all;
+    p->nspare = 0;
+    int rc = are_placed_by_themselves(p)
+                 ? place_programs(p, free_of, true, NULL)
+                 : place_all_on_free(p, planned.placement.map.nranks, free_of, NULL);
+    plan_free(rc == 0 ? &planned.placement : &p->placement);
+    if (rc < 0)
+        *p = planned;
+    else if (place->nodes_max)
+        keep_nodes(p);
+    return rc == 0;
+}
+
+bool step_hosts_fit(struct step_plan *p, const uint64_t *taken)
+{
+    return is_planned_free(p, taken) || place_elsewhere(p, taken);
+}
+
+uint64_t step_hosts_slots(const struct step_plan *p, size_t host)
+{
+    return binding_slots(&p->cmd->place.bind, rank_set_count(&p->placement.hosts[host]));
 }

@@ -8,6 +8,13 @@
  * placement of the plan, whose allocation is known. Returns 0, or -1 with err. */
 int step_hosts_choose(struct step_plan *p, struct error *err);
 
+/* --wait-cores: has the step its slots where others have taken taken[i] of host i, of all of
+ * p->alloc and those of nspare? Its ranks are placed on other hosts where these have room for them.
+ */
+bool step_hosts_fit(struct step_plan *p, const uint64_t *taken);
+/* Slots that the step's ranks take of a host. */
+uint64_t step_hosts_slots(const struct step_plan *p, size_t host);
+
 /* Writes how ranks with these options are placed on hosts. Returns 0; -1 with err: no machine has
  * such parts. */
 int step_hosts_options(const struct step_plan *p, const struct placement_options *place,

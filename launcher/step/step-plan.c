@@ -380,10 +380,11 @@ static int read_allocation(struct step_plan *p, struct error *err)
     return rc;
 }
 
-int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct inherited *user,
-                   bool as_mpirun, struct error *err)
+int step_plan_make(struct step_plan *p, const struct cmdline *cmd, bool as_mpirun,
+                   struct error *err)
 {
     *p = (struct step_plan){.cmd = cmd, .as_mpirun = as_mpirun, .hosts = cmd->hosts};
+    p->waits = cmd->start.wait_cores && !cmd->explain && !cmd->dry_run;
     p->start_ns = loop_wallclock_ns();
     p->start_time = loop_now();
     if (handshake_library_init(err) < 0)
@@ -398,7 +399,12 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, const struct 
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
-    if (step_hosts_choose(p, err) < 0 || make_step(p, user, err) < 0)
+    return step_hosts_choose(p, err);
+}
+
+int step_plan_complete(struct step_plan *p, const struct inherited *user, struct error *err)
+{
+    if (make_step(p, user, err) < 0)
         return -1;
     p->step.pmi_is_expected = programs_need_pmi(&p->step);
     choose_hosts(p);
@@ -439,6 +445,7 @@ void step_plan_free(struct step_plan *p)
     free(p->used.hosts);
     step_free(&p->step);
     plan_free(&p->placement);
+    p->alloc.nhosts += p->nspare;
     allocation_free(&p->alloc);
     sodium_memzero(p->key, sizeof(p->key));
 }

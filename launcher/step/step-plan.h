@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* step-plan.h - the plan of a step: what runs where, and how mprun reaches the hosts
  *
- * main() makes it from the command line before anything is started. Nothing changes it afterwards:
- * all other files have a const pointer. */
+ * main() makes it from the command line before anything is started. With --wait-cores ranks are
+ * then placed on what the job's other steps have left. Nothing changes it afterwards: all other
+ * files have a const pointer. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,6 +30,8 @@ struct step_plan {
     char adapter_reason[256];
     struct allocation alloc; /* all granted hosts */
     size_t nhosts;           /* of them */
+    bool waits;              /* for slots that other steps have taken: --wait-cores */
+    size_t nspare;           /* then hosts behind those in `alloc`, which --nodes leaves out */
     struct allocation used;  /* the step's hosts; borrows their contents from `alloc` */
     size_t nused;            /* of them: a host's index in `used` is its number on the wire */
     size_t nhere;            /* of those: on the machine that mprun runs on */
@@ -47,10 +50,12 @@ struct step_plan {
     double start_time;             /* loop_now() then */
 };
 
-/* Reads what was granted and decides everything that does not need the hosts' answers. Starts
- * nothing. Returns 0, or -1 with err; *ret is to be freed in both cases. */
-int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, const struct inherited *user,
-                   bool as_mpirun, struct error *err);
+/* Reads what was granted and places the ranks. Starts nothing. Returns 0, or -1 with err; *ret is
+ * to be freed in both cases. */
+int step_plan_make(struct step_plan *ret, const struct cmdline *cmd, bool as_mpirun,
+                   struct error *err);
+/* Decides everything else that does not need the hosts' answers. Returns 0, or -1 with err. */
+int step_plan_complete(struct step_plan *p, const struct inherited *user, struct error *err);
 /* Finds mpstarter here, and decides where it is on other hosts. Returns 0, or -1 with err. */
 int step_plan_find_starter(struct step_plan *p, struct error *err);
 void step_plan_free(struct step_plan *p); /* what it holds, not itself */

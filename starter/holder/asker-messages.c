@@ -84,17 +84,22 @@ static void take_keep(struct holder *h, int keep)
         h->keep = keep;
 }
 
-static void take_need(struct asker *a, const struct holder_message *m, size_t name)
+static void take_need(struct asker *a, const char *host, int slots)
 {
-    struct need one = {
-        .host = hash_bytes(m->data, name), .number = m->host, .n = (uint32_t)m->value};
-    if (a->turn || m->size != name + sizeof(one.of)) {
+    if (a->has_slots || slots < 0) {
         a->is_gone = true;
         return;
     }
-    memcpy(&one.of, m->data + name, sizeof(one.of));
-    a->needs = must(reallocarray(a->needs, a->nneeds + 1, sizeof(one)));
-    a->needs[a->nneeds++] = one;
+    a->needs = must(reallocarray(a->needs, a->nneeds + 1, sizeof(*a->needs)));
+    a->needs[a->nneeds++] =
+        (struct holder_taken){.host = holder_host_hash(host), .slots = (uint64_t)slots};
+}
+
+static void take_turn(struct holder *h, struct asker *a)
+{
+    a->waits = a->turn > 0;
+    if (!a->turn)
+        a->turn = ++h->last_turn;
 }
 
 /* One at a time, when it is asked for: an agent's channel has room for it. */
@@ -142,9 +147,11 @@ void asker_take_message(struct holder *h, struct asker *asker, struct holder_mes
     else if (m->what == HOLDER_CANNOT && is_own)
         a->is_gone = !agent_start_by_next(a);
     else if (m->what == HOLDER_NEED)
-        take_need(asker, m, name);
+        take_need(asker, (char *)m->data, m->value);
     else if (m->what == HOLDER_TURN)
-        asker->turn = ++h->last_turn;
+        take_turn(h, asker);
+    else if (m->what == HOLDER_TAKE)
+        asker->has_slots = asker->seen > 0;
     else if (m->what == HOLDER_KEEP)
         take_keep(h, m->value);
     else if (m->what == HOLDER_DOWN)

@@ -17,12 +17,6 @@
 
 enum { WORDS_MAX = 1024 }; /* bytes of a line */
 
-/* Slots that a step takes. */
-struct need {
-    uint64_t host; /* a hash of its name */
-    uint32_t number, n, of;
-};
-
 /* A message that an mprun has no room for now. */
 struct waiting {
     struct waiting *next;
@@ -39,9 +33,11 @@ struct asker { /* an mprun */
     size_t nwaiting;
     bool is_over; /* its step is over, and it waits for BYE */
     bool is_gone;
-    struct need *needs;
+    struct holder_taken *needs; /* slots that its step takes */
     size_t nneeds;
     uint32_t turn; /* 0: it does not wait for slots */
+    uint32_t seen; /* nfreed when it was told what has been taken; 0: it was not */
+    bool waits;    /* for more than was free then */
     bool has_slots, is_told;
     uint8_t *meets; /* what others need to connect to it: the data of MEET, */
     size_t nmeets;
@@ -102,6 +98,7 @@ struct holder {
     struct polled polled;
     uint32_t last_number; /* of a message to an agent */
     uint32_t last_turn;
+    uint32_t nfreed; /* times that a step has left its slots, and 1 */
     int32_t last_meets;
     char job[HOLDER_JOB_MAX]; /* "": not known */
     bool sees_end;            /* of the job */
@@ -153,6 +150,7 @@ void asker_take_message(struct holder *h, struct asker *asker, struct holder_mes
 
 /* ---- slots.c --------------------------------------------------------------------------------- */
 
-/* Gives slots: first come, first served, and each step gets all its slots or none, so that no step
- * waits while it has slots that others wait for. */
-void slots_give(struct holder *h);
+/* Has the step whose turn it is choose among the slots that nobody has: first come, first served.
+ * A step takes all its slots or none, so that none waits while it has slots that others wait for.
+ */
+void slots_offer(struct holder *h);

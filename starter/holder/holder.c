@@ -65,7 +65,7 @@ static void let_go(struct holder *h)
 static bool look_after(struct holder *h)
 {
     bool idle = is_idle(h);
-    slots_give(h);
+    slots_offer(h);
     if (!idle)
         h->needed = loop_now();
     else if (h->keep >= 0 && (loop_now() - h->needed) * 1000 >= h->keep)
@@ -170,8 +170,10 @@ static void await_end(struct holder *h)
 int holder_run(pid_t job)
 {
     AUTO_CLOSE int job_fd = job > 0 ? (int)syscall(SYS_pidfd_open, job, 0) : -1;
-    struct holder h = {
-        .take_message = asker_take_message, .needed = loop_now(), .sees_end = job_fd >= 0};
+    struct holder h = {.take_message = asker_take_message,
+                       .needed = loop_now(),
+                       .sees_end = job_fd >= 0,
+                       .nfreed = 1};
     prctl(PR_SET_NAME, "mprun-holder");
     take_signals();
     if (!holder_listens_for(STDIN_FILENO, h.job))

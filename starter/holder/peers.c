@@ -382,6 +382,7 @@ static void remove_askers(struct holder *h)
         if (a->is_gone) {
             *at = a->next;
             agents_forget_asker(h, a);
+            h->nfreed += a->has_slots;
             if (a->through)
                 send_through(a, NULL);
             cleanup_close(&a->fd);

@@ -1,45 +1,66 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* slots.c - --wait-cores: which step has its turn */
-#include "starter/holder/holder-private.h"
+/* slots.c - --wait-cores: which step has its turn, and what others have taken */
+#include <stdlib.h>
 
-/* Returns a host that has too few free slots now; NULL: all have enough. A host whose slots nobody
- * has is enough, because a step may have more ranks than slots. */
-static const struct need *lacks(const struct holder *h, const struct asker *a, uint32_t *ret_free)
-{
-    for (size_t i = 0; i < a->nneeds; i++) {
-        uint64_t used = 0;
-        for (const struct asker *b = h->askers; b; b = b->next)
-            for (size_t k = 0; b->has_slots && k < b->nneeds; k++)
-                used += b->needs[k].host == a->needs[i].host ? b->needs[k].n : 0;
-        *ret_free = used < a->needs[i].of ? (uint32_t)(a->needs[i].of - used) : 0;
-        if (used > 0 && a->needs[i].n > *ret_free)
-            return &a->needs[i];
-    }
-    return NULL;
-}
+#include "common/cleanup.h"
+#include "common/must.h"
+#include "starter/holder/holder-private.h"
 
 static struct asker *next_turn(const struct holder *h)
 {
     struct asker *first = NULL;
     for (struct asker *a = h->askers; a; a = a->next)
-        if (a->turn && !a->has_slots && (!first || a->turn < first->turn))
+        if (a->turn && !a->has_slots && !a->is_gone && (!first || a->turn < first->turn))
             first = a;
     return first;
 }
 
-void slots_give(struct holder *h)
+static size_t count_taken(const struct holder *h)
 {
-    const struct need *lacking = NULL;
-    uint32_t left;
-    for (struct asker *a; (a = next_turn(h)) && !(lacking = lacks(h, a, &left));) {
-        a->has_slots = true;
-        asker_tell(a, HOLDER_HAS, 0, 0, NULL, 0);
+    size_t n = 0;
+    for (const struct asker *a = h->askers; a; a = a->next)
+        n += a->has_slots ? a->nneeds : 0;
+    return n;
+}
+
+/* Adds to the n hosts so far. Returns how many there are. */
+static size_t add_taken(struct holder_taken *all, size_t n, const struct holder_taken *one)
+{
+    for (size_t i = 0; i < n; i++)
+        if (all[i].host == one->host) {
+            all[i].slots += one->slots;
+            return n;
+        }
+    all[n] = *one;
+    return n + 1;
+}
+
+static void tell_taken(const struct holder *h, struct asker *to)
+{
+    size_t left = 0;
+    AUTO_FREE struct holder_taken *all = must(calloc(count_taken(h) + 1, sizeof(*all)));
+    for (const struct asker *a = h->askers; a; a = a->next)
+        for (size_t i = 0; a->has_slots && i < a->nneeds; i++)
+            left = add_taken(all, left, &a->needs[i]);
+    const struct holder_taken *from = all;
+    do {
+        size_t n = left < HOLDER_TAKEN_MAX ? left : HOLDER_TAKEN_MAX;
+        left -= n;
+        asker_tell(to, HOLDER_TAKEN, 0, (int)left, from, n * sizeof(*from));
+        from += n;
+    } while (left > 0);
+}
+
+void slots_offer(struct holder *h)
+{
+    struct asker *head = next_turn(h);
+    if (head && head->seen != h->nfreed) {
+        head->seen = h->nfreed;
+        tell_taken(h, head);
     }
-    for (struct asker *a = lacking ? h->askers : NULL; a; a = a->next) {
-        if (!a->turn || a->has_slots || a->is_told)
-            continue;
-        const struct need *own = lacks(h, a, &left);
-        a->is_told = true;
-        asker_tell(a, HOLDER_WAIT, own ? own->number : UINT32_MAX, own ? (int)left : 0, NULL, 0);
-    }
+    for (struct asker *a = head && head->waits ? h->askers : NULL; a; a = a->next)
+        if (a != head && a->turn && !a->has_slots && !a->is_told) {
+            a->is_told = true;
+            asker_tell(a, HOLDER_WAIT, 0, 0, NULL, 0);
+        }
 }

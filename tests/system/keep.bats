@@ -468,9 +468,45 @@ one: SUCCESS 1" ]
 2
 3
 small
-mprun: waits for cores of host h0, where other steps of the job have all but 0 slots (--wait-cores)
-mprun: waits for cores of host h0, where other steps of the job have all but 0 slots (--wait-cores)
-mprun: waits for cores of host h0, where other steps of the job have all but 0 slots (--wait-cores)" ]
+mprun: waits for cores of 2 hosts, where other steps of the job have all but 0 slots (--wait-cores)
+mprun: waits for steps of the job that have waited longer (--wait-cores)
+mprun: waits for steps of the job that have waited longer (--wait-cores)" ]
+    [ -z "$stderr" ]
+    all_over
+}
+
+@test "--wait-cores: steps take what others have left of all hosts, with --nodes of one; who needs all waits for all" {
+    COMMAND=${COMMAND/--keep=job/--wait-cores}
+    printf 'h%d 2 q UNDEFINED\n' 0 1 2 >sge/hosts
+    run -0 --separate-stderr job '
+        until_over() { x "$@" sh -c "echo \$MPRUN_RANK \$MPRUN_HOST_NAME \$\$ >>began; until [ -e over.\$MPRUN_HOST_NAME ]; do sleep .05; done"; }
+        until_over -n 1 & began 1
+        until_over --nodes 1 -n 2 & began 3
+        until_over -n 3 & began 6
+        sort began | cut -d " " -f 1,2
+        m -n 1 sh -c "echo last \$MPRUN_HOST_NAME" 2>said & p=$!
+        until grep -qs "waits for" said; do sleep .05; done
+        >over.h1; wait $p; cat said
+        x -n 6 echo all 2>said & q=$!
+        until grep -qs "waits for" said; do sleep .05; done
+        >over.h0; >over.h2; wait $q; echo $?; cat said'
+    echo "$output"
+    [ "$output" = "0 h0
+0 h0
+0 h1
+1 h1
+1 h2
+2 h2
+last h1
+mprun: waits for cores of 3 hosts, where other steps of the job have all but 0 slots (--wait-cores)
+all
+all
+all
+all
+all
+all
+0
+mprun: waits for cores of 3 hosts, where other steps of the job have all but 2 slots (--wait-cores)" ]
     [ -z "$stderr" ]
     all_over
 }

@@ -25,7 +25,7 @@
 #include "model/rank-name.h"
 
 enum {
-    PROTOCOL_VERSION = 15, /* raise it with each change of a message or a frame */
+    PROTOCOL_VERSION = 16, /* raise it with each change of a message or a frame */
     FRAME_HEADER = 12,
     FRAME_PAYLOAD_MAX = 128 * 1024 + 64,
     MESSAGE_MAX = 64 * 1024 * 1024, /* bytes of a message made of frames with FRAME_MORE */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/text/number.h"
 #include "config.h"
 #include "wire/little-endian.h"
 #include "wire/transport/address.h"
@@ -57,6 +58,11 @@ static int make_socket(const char *job, int flags, struct sockaddr_un *name, soc
         return error_set(err, ENAMETOOLONG, "the job's name '%.40s...' is too long", job);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
     return fd < 0 ? error_errno(err, errno, "make a socket") : fd;
+}
+
+uint64_t holder_host_hash(const char *name)
+{
+    return hash_bytes(name, strlen(name) + 1);
 }
 
 int holder_listen(const char *job, struct error *err)

@@ -30,20 +30,24 @@ enum holder_what {
     HOLDER_KEEP,    /* no host; value: milliseconds that agents stay without a step, -1: until the
                        job ends */
     HOLDER_OVER,    /* no host: the step is over */
-    HOLDER_NEED,    /* value: slots of the host that the step takes; after the name: all slots that
-                       the host has, a number of 32 bits */
-    HOLDER_TURN,    /* no host: NEED is complete; the step waits for its turn, and then has these
-                       slots until the mprun goes */
+    HOLDER_TURN,    /* no host: the step waits for its turn to take slots of hosts; again, when it
+                       has its turn: until more slots are free */
+    HOLDER_NEED,    /* value: slots of the host that the step takes */
+    HOLDER_TAKE,    /* no host: NEED is complete; the step has these slots until the mprun goes */
     HOLDER_DOWN,    /* no host: agents end as soon as no step needs them */
     HOLDER_MEET,    /* no host: the mpruns that send this after this one are to connect to it, and
                        what they need for that follows the 0. It is answered by MET, and so is each
                        further MEET, without data, and value: that of the last MET */
     /* from the holder */
-    HOLDER_HAS,    /* there is an agent; the answer to TURN: the slots are the step's */
+    HOLDER_HAS,    /* there is an agent */
     HOLDER_NONE,   /* there is none: the mprun starts it, and then sends GIVE or CANNOT */
     HOLDER_ABSENT, /* there is none, and the mprun could not give one, as it is on another host */
     HOLDER_WAIT,   /* another mprun is starting it, or it is ending: HAS or NONE comes then. After
-                      TURN: other steps have slots of the host, or the turn; value: free slots */
+                      TURN: another step, whose turn it is, waits */
+    HOLDER_TAKEN,  /* no host: it is the step's turn, and these slots have been taken: an array of
+                      struct holder_taken. value: how many more are in the next message; after the
+                      last one the step may TAKE what is left. The next TAKEN comes when another
+                      step has left */
     HOLDER_SAID,   /* data: what the agent or a starter of it wrote to standard error */
     HOLDER_ENDED,  /* the starter has ended; value: its status, as of waitpid() */
     HOLDER_GONE,   /* the agent has gone, and with it the starter */
@@ -55,7 +59,13 @@ enum holder_what {
 enum {
     HOLDER_DATA_MAX = 4096,
     HOLDER_MEETS_MAX = 1500, /* data of MET: an agent passes on less than other messages have */
+    HOLDER_TAKEN_MAX = 90,   /* in one message, for the same reason */
     HOLDER_FDS = 3,
+};
+
+struct holder_taken {
+    uint64_t host; /* holder_host_hash() */
+    uint64_t slots;
 };
 
 struct holder_message {
@@ -74,6 +84,9 @@ void holder_name_job(const char *manager, const char *number, uint64_t cluster,
 /* Writes "MANAGER-NUMBER" of such a name into ret, and returns the number in it; NULL: the name is
  * of another version. */
 const char *holder_job_number(const char *job, char ret[HOLDER_JOB_MAX]);
+
+/* What TAKEN has for a host of this name. */
+uint64_t holder_host_hash(const char *name);
 
 /* Listens for the holder of the job. Returns a descriptor; -1 with err, whose code is EADDRINUSE if
  * there is a holder already. */

@@ -826,8 +826,8 @@ static const struct option_def table[] = {
     {"--overlap", NULL, CORES, "Bind ranks to cores that your other steps have, too",
      SETS(FLAG, step.overlap)},
     {"--wait-cores", NULL, CORES,
-     "Wait until the job's other mprun with --wait-cores that were first leave as many slots of "
-     "each host as the ranks there take",
+     "Wait until the job's other mprun with --wait-cores that were first leave as many slots as "
+     "the ranks take",
      SETS(FLAG, start.wait_cores)},
     {"--report-bindings", NULL, CORES, "Print the cores of each rank as the kernel reports them",
      SETS(FLAG, report_bindings)},
