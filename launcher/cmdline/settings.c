@@ -21,8 +21,9 @@
 
 /* ---- which options, and which of them say the same thing ------------------------------------- */
 
-static const char *const families[][7] = {
-    {"--map-by", "--bynode", "--distribution", "--npernode", "-N", "--nodes"},
+/* Each ends with NULL; an option may be in several. */
+static const char *const families[][9] = {
+    {"--map-by", "--bynode", "--distribution", "--npernode", "-N", "--nodes", "--rankfile"},
     {"--bind-to", "--cpu-bind", "--cpu-list"},
     {"--oversubscribe", "--nooversubscribe"},
     {"--quiet", "--verbose"},
@@ -31,7 +32,11 @@ static const char *const families[][7] = {
     {"--host", "--hostfile"},
     {"--mem", "--mem-per-rank"},
     {"--timeout", "--time"},
+    {"--enable-recovery", "--kill-on-bad-exit"},
+    {"--stop-on-exec", "--stop-in-init"},
+    {"--errfile-pattern", "--merge-stderr-to-stdout"},
 };
+enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
 
 /* Options that make sense on one line alone, or for one program. */
 static const char *const of_lines[] = {
@@ -47,14 +52,21 @@ static const struct option_def *find(const struct cmdline *c, const char *name)
     return options_find(c->own_options, name, strlen(name));
 }
 
-/* The others that say the same as this one, NULL-terminated; NULL: there are none. */
-static const char *const *family_of(const struct cmdline *c, const struct option_def *def)
+static bool is_in_family(const struct cmdline *c, size_t family, const struct option_def *def)
 {
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
-        for (const char *const *name = families[i]; *name; name++)
-            if (find(c, *name) == def)
-                return families[i];
-    return NULL;
+    for (const char *const *name = families[family]; *name; name++)
+        if (find(c, *name) == def)
+            return true;
+    return false;
+}
+
+/* Do both say the same? */
+static bool is_akin(const struct cmdline *c, const struct option_def *a, const struct option_def *b)
+{
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (is_in_family(c, i, a) && is_in_family(c, i, b))
+            return true;
+    return a == b;
 }
 
 static bool is_set(const struct cmdline *c, const struct option_def *def, const char *source)
@@ -70,10 +82,10 @@ static bool is_set(const struct cmdline *c, const struct option_def *def, const 
 /* source: the one that asks, whose own options do not count. */
 static bool is_said(const struct cmdline *c, const struct option_def *def, const char *source)
 {
-    const char *const *name = family_of(c, def);
-    for (; name && *name; name++)
-        if (find(c, *name) && is_set(c, find(c, *name), source))
-            return true;
+    for (size_t i = 0; i < FAMILIES; i++)
+        for (const char *const *name = families[i]; is_in_family(c, i, def) && *name; name++)
+            if (is_set(c, find(c, *name), source))
+                return true;
     return is_set(c, def, source);
 }
 
@@ -147,11 +159,9 @@ static int check_locked(const struct cmdline *c, const struct setting *s, bool s
     if ((s->kind != SETTING_VARIABLE && s->kind != SETTING_USERS_FILE) ||
         s->option->apply == cmdline_apply_genv)
         return 0;
-    const char *const *family = family_of(c, s->option);
     for (size_t i = 0; i < c->settings.n; i++) {
         const struct setting *other = &c->settings.list[i];
-        if (other->kind == SETTING_LOCKED &&
-            (other->option == s->option || (family && family_of(c, other->option) == family)))
+        if (other->kind == SETTING_LOCKED && is_akin(c, other->option, s->option))
             return error_set(err, EPERM,
                              "the administrator has locked '%.60s' in '%.200s'; leave it out", name,
                              other->source);
@@ -159,9 +169,42 @@ static int check_locked(const struct cmdline *c, const struct setting *s, bool s
     return 0;
 }
 
+/* Applies one option of a source that yields to what has been said before, also where the option
+ * says it in other words: ":pe=2", ":oversubscribe", a list of hardware threads. */
+static int apply_below(struct cmdline *c, const char *name, const char *value, struct error *err)
+{
+    const struct placement_options *said = &c->settings.said;
+    struct placement_options *p = &c->place;
+    bool has_cores = said->bind.cores, has_list = said->bind.list_kind != CPU_LIST_NONE;
+    bool has_oversubscribe = said->oversubscribe >= 0;
+    if (has_cores)
+        p->bind.cores = 0;
+    if (has_list) {
+        p->bind.list_kind = CPU_LIST_NONE;
+        p->bind.list[0] = 0;
+    }
+    if (has_oversubscribe)
+        p->oversubscribe = -1;
+    int rc = cmdline_apply_named(c, name, value, err);
+    if (has_cores) {
+        p->bind.cores = said->bind.cores;
+        p->bind.by_threads = said->bind.by_threads;
+    }
+    if (has_list) {
+        if (p->bind.list_kind != CPU_LIST_NONE)
+            p->bind.policy = said->bind.policy;
+        p->bind.list_kind = said->bind.list_kind;
+        memcpy(p->bind.list, said->bind.list, sizeof(p->bind.list));
+    }
+    if (has_oversubscribe)
+        p->oversubscribe = said->oversubscribe;
+    return rc;
+}
+
 int settings_take(struct cmdline *c, enum setting_kind kind, const char *source, const char *name,
                   const char *value, struct error *err)
 {
+    struct settings *all = &c->settings;
     struct setting s = {.option = settable(c, name, err), .kind = kind, .source = source};
     int off = s.option ? is_off(s.option, value, err) : -1;
     if (off < 0)
@@ -172,11 +215,13 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     if (check_locked(c, &s, said, name, err) < 0)
         return -1;
     s.counts = !said;
-    c->settings.source = source;
-    c->settings.yields = kind != SETTING_LOCKED;
-    int rc =
-        s.counts && !off ? cmdline_apply_named(c, name, s.option->argument ? value : NULL, err) : 0;
-    c->settings.source = NULL;
+    all->source = source;
+    all->yields = kind != SETTING_LOCKED;
+    int rc = 0;
+    if (s.counts && !off)
+        rc = (all->yields ? apply_below
+                          : cmdline_apply_named)(c, name, s.option->argument ? value : NULL, err);
+    all->source = NULL;
     if (rc < 0)
         return -1;
     add(c, s, name, value);
@@ -189,6 +234,7 @@ int settings_take_variables(struct cmdline *c, char *const env[], struct error *
 {
     static const char prefix[] = "MPRUN_OPTION_";
     size_t len = sizeof(prefix) - 1;
+    c->settings.said = c->place;
     for (; *env; env++) {
         if (strncmp(*env, prefix, len) != 0 || !strchr(*env, '='))
             continue;
@@ -211,6 +257,9 @@ struct file {
     bool is_sites;
     bool locked;  /* take what is locked, else the rest */
     bool is_here; /* the lines of this section count */
+    bool is_first_look;
+    const struct option_def **options; /* of the lines that count, noted at the first look */
+    size_t n, at;                      /* how many; the one that is taken now */
 };
 
 /* "[slurm]": the lines behind it are for jobs of this manager. */
@@ -240,6 +289,22 @@ static int begin_section(struct file *f, const char *word, struct error *err)
                      word);
 }
 
+/* Notes the option of the next line that counts; at the second look: does a later line have the
+ * same one? */
+static bool is_superseded(struct file *f, const struct option_def *def)
+{
+    if (f->is_first_look) {
+        f->options = must(reallocarray(f->options, f->n + 1, sizeof(*f->options)));
+        f->options[f->n++] = def;
+        return true;
+    }
+    f->at++;
+    for (size_t i = f->at; def && def->repeat == OPTION_ONCE && i < f->n; i++)
+        if (f->options[i] == def)
+            return true;
+    return false;
+}
+
 /* "--name value", "--name=value", "--switch", "--switch=no" */
 static int take_line(void *arg, char **words, struct error *err)
 {
@@ -253,11 +318,19 @@ static int take_line(void *arg, char **words, struct error *err)
                          "a line is one option, as '--kill-grace 30s', or a section, as '[slurm]'");
     if (!f->is_here)
         return settable(f->c, name, err) ? 0 : -1;
-    return settings_take(f->c,
-                         f->locked     ? SETTING_LOCKED
-                         : f->is_sites ? SETTING_SITES_FILE
-                                       : SETTING_USERS_FILE,
-                         f->path, name, value, err);
+    enum setting_kind kind = f->locked     ? SETTING_LOCKED
+                             : f->is_sites ? SETTING_SITES_FILE
+                                           : SETTING_USERS_FILE;
+    if (!is_superseded(f, find(f->c, name)))
+        return settings_take(f->c, kind, f->path, name, value, err);
+    if (!f->is_first_look)
+        add(f->c, (struct setting){.option = find(f->c, name), .kind = kind, .source = f->path},
+            name, value);
+    return 0;
+}
+
+static void skip_line(void *arg, const struct error *why)
+{
 }
 
 static void wrong_line(void *arg, const struct error *why)
@@ -270,10 +343,17 @@ static int take_file(struct cmdline *c, const char *path, bool is_sites, bool lo
                      struct error *err)
 {
     struct file f = {.c = c, .path = path, .is_sites = is_sites, .locked = locked};
+    if (access(path, F_OK) < 0)
+        return 0;
     f.is_here = !locked;
-    int rc = access(path, F_OK) < 0   ? 0
-             : c->settings.is_checked ? word_lines_check(path, take_line, wrong_line, &f, err)
-                                      : word_lines_read(path, take_line, &f, err);
+    f.is_first_look = true;
+    (void)word_lines_check(path, take_line, skip_line, &f, err);
+    f.is_here = !locked;
+    f.is_first_look = false;
+    c->settings.said = c->place;
+    int rc = c->settings.is_checked ? word_lines_check(path, take_line, wrong_line, &f, err)
+                                    : word_lines_read(path, take_line, &f, err);
+    free(f.options);
     return rc < 0 ? keep_mistake(c, err) : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "common/error.h"
+#include "launcher/cmdline/options/placement-options.h"
 
 struct cmdline;
 struct option_def;
@@ -40,9 +41,10 @@ struct settings {
     const char *sites_file; /* the administrator's */
     const char *source;     /* while an option is applied: where it is from; NULL: the line */
     bool yields;            /* and what an earlier source has set stays as it is */
-    bool is_shown;          /* --show-config */
-    bool is_checked;        /* --check: mistakes are collected, */
-    const char **mistakes;  /* nmistakes of them */
+    struct placement_options said; /* by the line and the sources before this one */
+    bool is_shown;                 /* --show-config */
+    bool is_checked;               /* --check: mistakes are collected, */
+    const char **mistakes;         /* nmistakes of them */
     size_t nmistakes;
     bool are_ignored; /* --no-config */
 };

@@ -179,3 +179,34 @@ END
     # a home that this user may not look into is none
     HOME=/proc/1/root counting
 }
+
+@test "the line counts also where it says it in other words, and of a file the last line of an option" {
+    mkdir plan && cp "$MPRUN_BUILD/plan/topology.so" plan/
+    local set line said
+    planned() { run -0 --separate-stderr mprun "$@" --dry-run --topology 'package:2 core:4 pu:2' true; }
+    # words of the line|file|what is planned
+    while IFS='|' read -r line set said <&4; do
+        printf '%b\n' "$set" >"$MINE"
+        # shellcheck disable=SC2086
+        planned $line
+        [[ $output == *"$said"* ]] || { echo "$line: $output" && false; }
+    done 4<<'END'
+-n 20 --map-by :oversubscribe|--nooversubscribe|more ranks than slots
+-n 1 --map-by slot:pe=1|--cpus-per-rank 2|bound to cores: 1 rank,
+-n 1 --cpus-per-rank 3t|--map-by package:pe=2|1 rank of 2 cores on 2 packages
+-n 1 --cpu-list 5|--cpu-set 0|hardware thread 5
+-n 1 --cpu-set 5|--bind-to none|bound to all of --cpu-set
+-n 1|--cpus-per-rank 2\n[local]\n--cpus-per-rank 4|1 rank of 4 cores
+-n 1|--cpus-per-rank 4\n--map-by node|1 rank of 4 cores
+-n 2 --rm local:2|--map-by node\n[local]\n--map-by slot|on 1 host by slot
+END
+    counting
+    [ "$output" = --map-by=slot ]
+    printf '%s\n' --tag-output --errfile-pattern=x --stop-on-exec --enable-recovery '[local]' --tag-output=no >"$MINE"
+    counting -K --stop-in-init --merge-stderr-to-stdout
+    [ "$output" = --tag-output=no ]
+    # one source that contradicts itself
+    printf '%s\n' '--cpus-per-rank 2' '--map-by slot:pe=4' >"$MINE"
+    run -125 --separate-stderr "$MPRUN" true
+    [[ $stderr == *"line 2: option '--map-by': '4' contradicts the 2 of another option; keep one" ]]
+}

@@ -248,6 +248,7 @@ static int take_lines_own(struct cmdline *c, const struct cmdline_app *app, stru
 
 int environment_apply(struct cmdline *c, char *const env[], struct error *err)
 {
+    c->settings.said = c->place;
     if (c->napps && take_lines_own(c, &c->apps[0], err) < 0)
         return -1;
     for (char *const *at = env; *at; at++) {
