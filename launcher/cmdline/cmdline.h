@@ -113,7 +113,8 @@ struct cmdline {
     bool input_of_tools;    /* --stdin tool: mprun's own is not read */
 
     struct debugging_options debug;
-    bool recovery; /* a rank's failure does not end the step */
+    bool recovery;    /* a rank's failure does not end the step */
+    bool no_recovery; /* the line says that it does, which is so without it, too */
     struct queue_options queue;
     uint32_t max_restarts; /* of each rank that fails; 0: none */
 

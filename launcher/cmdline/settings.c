@@ -23,7 +23,8 @@
 
 /* Each ends with NULL; an option may be in several. */
 static const char *const families[][9] = {
-    {"--map-by", "--bynode", "--distribution", "--npernode", "-N", "--nodes", "--rankfile"},
+    {"--map-by", "--bynode", "--byslot", "--distribution", "--npernode", "-N", "--nodes",
+     "--rankfile"},
     {"--bind-to", "--cpu-bind", "--cpu-list"},
     {"--oversubscribe", "--nooversubscribe"},
     {"--quiet", "--verbose"},
@@ -32,7 +33,7 @@ static const char *const families[][9] = {
     {"--host", "--hostfile"},
     {"--mem", "--mem-per-rank"},
     {"--timeout", "--time"},
-    {"--enable-recovery", "--kill-on-bad-exit"},
+    {"--enable-recovery", "--kill-on-bad-exit", "--disable-recovery"},
     {"--stop-on-exec", "--stop-in-init"},
     {"--errfile-pattern", "--merge-stderr-to-stdout"},
 };

@@ -28,7 +28,8 @@ struct file {
 struct output_files {
     struct output_files_options options;
     const struct output_names *names;
-    void *all; /* tsearch()'s tree of files, by path */
+    bool is_merged; /* standard error goes where standard output goes */
+    void *all;      /* tsearch()'s tree of files, by path */
     struct file *open;
     size_t nopen;
     struct buffer path; /* of the file that is written to */
@@ -95,9 +96,10 @@ static int open_file(struct output_files *f, struct file *file)
 int output_files_put(struct output_files *f, uint32_t host, const struct bulk_header *h,
                      const void *data, size_t n, struct error *err)
 {
-    const char *pattern = f->options.patterns[h->stream - 1];
+    const struct bulk_header of = {.name = h->name, .stream = f->is_merged ? 1 : h->stream};
+    const char *pattern = f->options.patterns[of.stream - 1];
     buffer_consume(&f->path, buffer_len(&f->path));
-    output_pattern_expand(f->names, pattern, host, h, NULL, NULL, &f->path);
+    output_pattern_expand(f->names, pattern, host, &of, NULL, NULL, &f->path);
     buffer_append(&f->path, "", 1);
     const char *path = (const char *)buffer_ptr(&f->path);
     struct file *file = get_file(f, path);
@@ -108,10 +110,10 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
 }
 
 struct output_files *output_files_create(const struct output_files_options *o,
-                                         const struct output_names *names)
+                                         const struct output_names *names, bool is_merged)
 {
     struct output_files *f = must(calloc(1, sizeof(*f)));
-    *f = (struct output_files){.options = *o, .names = names};
+    *f = (struct output_files){.options = *o, .names = names, .is_merged = is_merged};
     return f;
 }
 
@@ -127,5 +129,5 @@ void output_files_destroy(struct output_files *f)
 
 bool output_files_take(const struct output_files *f, unsigned stream)
 {
-    return f && f->options.patterns[stream - 1];
+    return f && f->options.patterns[f->is_merged ? 0 : stream - 1];
 }

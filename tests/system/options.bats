@@ -470,6 +470,9 @@ mprun: '--exclusive': no effect in mprun" ]
     [ "$(cat d/1/rank.0/stdout d/1/rank.1/stderr)" = $'out\nerr' ]
     run -0 --separate-stderr mprun -n 2 --merge-stderr-to-stdout --prepend-pattern '%h-%2r ' sh -c "$shows"
     [ "$(sorted)" = "$(hostname)-00 err $(hostname)-00 out $(hostname)-01 err $(hostname)-01 out " ]
+    run -0 --separate-stderr mprun -n 1 --merge-stderr-to-stdout --outfile-pattern 'm/%s' sh -c "$shows"
+    [ -z "$output$stderr" ]
+    [ "$(ls m) $(sort m/stdout)" = $'stdout err\nout' ]
     run -125 --separate-stderr mprun -n 1 --outfile-pattern /dev/full echo x
     [ "$stderr" = "mprun: write the output of rank 0 to '/dev/full': No space left on device" ]
     # a rank that writes nothing has its files, too, and what cannot be written is known at its start

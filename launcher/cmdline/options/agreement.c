@@ -71,6 +71,10 @@ static int check_named_places(const struct placement_options *p, struct error *e
                         : p->bind.threads                    ? "'hwtcpus'"
                         : p->in_sequence                     ? "'--map-by seq'"
                                                              : NULL;
+    if (p->by_slot && p->turn)
+        return error_set(err, EINVAL,
+                         "hosts are filled in order ('--byslot', '--map-by slot', block), or get "
+                         "ranks in turn ('--bynode', '--map-by node', cyclic); keep one");
     if (p->needs_rank_file && !p->rank_file)
         return error_set(err, EINVAL,
                          "'--map-by rankfile' needs a file; write '--rankfile FILE', or '--map-by "
@@ -94,6 +98,10 @@ int cmdline_check_agreement(const struct cmdline *c, struct error *err)
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
                          "--dry-run starts nothing and --explain looks at every host; keep one");
+    if (c->recovery && c->no_recovery)
+        return error_set(err, EINVAL,
+                         "--enable-recovery and --kill-on-bad-exit (or --disable-recovery) "
+                         "contradict each other; keep one");
     if (c->json && !c->dry_run && !c->explain)
         return error_set(err, EINVAL,
                          "--json is for --dry-run and --explain; write '--report-json FILE' for "

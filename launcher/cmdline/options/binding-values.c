@@ -228,17 +228,26 @@ int cmdline_apply_cpu_list(void *target, const char *value, struct error *err)
 
 /* ---- --map-by -------------------------------------------------------------------------------- */
 
+int placement_oversubscribe(struct placement_options *p, bool on, struct error *err)
+{
+    if (p->oversubscribe == !on)
+        return error_set(err, EINVAL, "it contradicts '--%soversubscribe'; keep one",
+                         on ? "no" : "");
+    p->oversubscribe = on;
+    return 0;
+}
+
 static int take_modifier(struct placement_options *p, const char *at, size_t len, struct error *err)
 {
     struct binding_request *b = &p->bind;
     if (len > 3 && strncasecmp(at, "pe=", 3) == 0)
         return cmdline_set_count(&b->cores, at + 3, len - 3, err);
+    if (is_word(at, len, "oversubscribe"))
+        return placement_oversubscribe(p, true, err);
+    if (is_word(at, len, "nooversubscribe"))
+        return placement_oversubscribe(p, false, err);
     if (is_word(at, len, "span"))
         p->span = true;
-    else if (is_word(at, len, "oversubscribe"))
-        p->oversubscribe = 1;
-    else if (is_word(at, len, "nooversubscribe"))
-        p->oversubscribe = 0;
     else if (is_word(at, len, "nolocal"))
         p->no_local = true;
     else if (is_word(at, len, "hwtcpus"))
@@ -325,7 +334,9 @@ int placement_map_by(struct placement_options *p, const char *value, struct erro
     else if (len > 3 && strncasecmp(value, "pe=", 3) == 0)
         return error_set(err, EINVAL, "is ':%.60s' meant? 'pe' is a modifier, as 'slot:pe=2'",
                          value);
-    else if (!is_word(value, len, "slot"))
+    else if (is_word(value, len, "slot"))
+        p->by_slot = true;
+    else
         return error_set(err, EINVAL,
                          "'%.60s' is not in this release; write slot, node, seq, "
                          "rankfile:file=FILE, pe-list=LIST, %s, or 'ppr:N:' before node or one of "
@@ -508,6 +519,7 @@ int cmdline_apply_mem_bind(void *target, const char *value, struct error *err)
 static int distribute_hosts(struct cmdline *c, const char *at, size_t len, struct error *err)
 {
     c->place.even = is_word(at, len, "even");
+    c->place.by_slot |= is_word(at, len, "block");
     if (len > 6 && strncasecmp(at, "plane=", 6) == 0)
         return cmdline_set_count(&c->place.turn, at + 6, len - 6, err);
     if (is_word(at, len, "cyclic"))

@@ -253,13 +253,7 @@ const char *const transport_words[] = {
 /* no: "no", or "" */
 static int apply_oversubscribe(void *target, const char *no, const char *value, struct error *err)
 {
-    struct cmdline *c = target;
-    int on = !*no;
-    if (c->place.oversubscribe == !on)
-        return error_set(err, EINVAL, "it contradicts '--%soversubscribe'; keep one",
-                         on ? "no" : "");
-    c->place.oversubscribe = on;
-    return 0;
+    return placement_oversubscribe(&((struct cmdline *)target)->place, !*no, err);
 }
 
 /* ---- cores and containment ------------------------------------------------------------------- */
@@ -711,6 +705,7 @@ static const struct option_def table[] = {
      "(fill), one of each part of all hosts in turn (span)",
      .apply = cmdline_apply_rank_by, .words = VALUES("slot", "node", "fill", "span")},
     {"--bynode", NULL, PLACE, "The same as --map-by node", .apply = cmdline_apply_distribution},
+    {"--byslot", NULL, PLACE, "Fill hosts in order, as without it", SETS(FLAG, place.by_slot)},
     {"--distribution", "HOW", PLACE,
      "block fills hosts in order, even gives each as many ranks, cyclic is --map-by node, plane=N "
      "starts N ranks on each in turn; behind ':' block or cyclic over packages",
@@ -1023,10 +1018,10 @@ static const struct option_def table[] = {
      SETS(FLAG, self_test)},
     {"--verbose -v", NULL, OTHER, "Say more", SETS(FLAG, verbose)},
     {"--quiet -q -Q", NULL, OTHER, "Say nothing but warnings and errors", SETS(FLAG, quiet)},
-    {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive --byslot --bycore",
-     NULL, OTHER,
+    {"--allow-run-as-root --genvall -envall --unbuffered -u --exact --exclusive --bycore", NULL,
+     OTHER,
      "Accepted and not needed: mprun runs as any user, passes its whole environment and each byte "
-     "at once, fills hosts by slot, and steps have cores of their own",
+     "at once, and steps have cores of their own",
      .apply = apply_anyway},
     {"--kill-on-bad-exit -K", "[=1]", OTHER,
      "Accepted and not needed: when a rank fails, mprun ends the others; with '=0' it does not, as "

@@ -295,6 +295,12 @@ int cmdline_check_output(const struct cmdline *c, struct error *err)
                          "--output-filename and patterns both name the files of ranks; keep one");
     const struct output_options *o = &c->output;
     const struct line_format *f = &o->lines;
+    const char *const *to = o->files.patterns;
+    if (o->merge_streams && to[1] && (!to[0] || strcmp(to[0], to[1]) != 0))
+        return error_set(err, EINVAL,
+                         "--merge-stderr-to-stdout leaves nothing for the file '%.60s' of standard "
+                         "error; keep one of both",
+                         to[1]);
     char letter = o->merge_lines && f->pattern ? output_pattern_has(f->pattern, "hNnpg") : 0;
     if (f->json && (f->tag || f->timestamp || f->pattern || o->merge_lines))
         return error_set(err, EINVAL,

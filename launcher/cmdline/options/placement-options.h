@@ -23,6 +23,7 @@ struct placement_options {
     uint32_t per_host; /* 0: no bound */
     uint32_t universe; /* ranks that the step is to have room for; 0: not said */
     uint32_t turn;     /* number of ranks that each host gets in turn; 0: fill host after host */
+    bool by_slot;      /* the line says that hosts are filled, which is so without it, too */
     bool even;         /* instead: as many ranks to each host; numbered host after host */
     bool packs;        /* srun's word to fill hosts; without it srun spreads ranks evenly */
     bool in_sequence;  /* ranks go to the hosts one by one, as these are named */
@@ -52,6 +53,9 @@ struct placement_options {
  * with it. */
 int placement_map_by(struct placement_options *p, const char *value, struct error *err);
 int placement_bind_to(struct binding_request *b, const char *value, struct error *err);
+
+/* --oversubscribe, and --nooversubscribe. -1 with err: the other has been said. */
+int placement_oversubscribe(struct placement_options *p, bool on, struct error *err);
 
 /* Set in b the defaults of the dialect's launcher that differ from mprun's.
  *

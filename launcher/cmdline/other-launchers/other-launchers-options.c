@@ -22,6 +22,11 @@ static int anyway(void *target, const char *value, struct error *err)
     return 0; /* what is asked for is so without it */
 }
 
+static int apply_disable_recovery(void *target, const char *value, struct error *err)
+{
+    return cmdline_apply_kill_on_bad_exit(target, NULL, err);
+}
+
 /* ---- Open MPI -------------------------------------------------------------------------------- */
 
 static int apply_with_ft(void *target, const char *value, struct error *err)
@@ -607,7 +612,8 @@ static const struct option_def table[] = {
         "leave it out: files of --preload-files are in the directory that MPRUN_PRELOAD_DIR names"),
     REFUSED("--display-comm --display-comm-finalize", 0,
             "the MPI library prints it: write '--mca ompi_display_comm mpi_init'"),
-    ANYWAY("--noprefix --disable-recovery --no-app-prefix --fwd-environment", NULL, 0),
+    ANYWAY("--noprefix --no-app-prefix --fwd-environment", NULL, 0),
+    IS("--disable-recovery", NULL, 0, apply_disable_recovery, "So without it"),
     NO_EFFECT("--leave-session-attached --debug-daemons --debug-daemons-file --debug-devel "
               "--show-progress --use-regexp --enable-instant-on-support --novm --do-not-resolve "
               "--fwd-mpirun-port --hetero-nodes --no-ready-msg --report-child-jobs-separately "
@@ -1014,7 +1020,7 @@ bool cmdline_is_peers_app_option(const struct option_def *def)
 {
     static option_fn *const places[] = {anyway,          apply_hydra_bind, apply_cc,
                                         apply_depth,     apply_het_group,  apply_cpus_per_core,
-                                        apply_numa_list, apply_numa_count};
+                                        apply_numa_list, apply_numa_count, apply_disable_recovery};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (def->apply == places[i])
             return true;
@@ -1026,7 +1032,7 @@ bool cmdline_is_peers_app_option(const struct option_def *def)
 
 bool cmdline_is_needless(const struct option_def *def)
 {
-    return def->apply == anyway;
+    return def->apply == anyway || def->apply == apply_disable_recovery;
 }
 
 const struct option_def *cmdline_peer_options(void)

@@ -128,10 +128,10 @@ int cmdline_apply_marked(void *target, const char *mark, const char *value, stru
 
 int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error *err)
 {
-    if (!value || strcmp(value, "1") == 0)
-        return 0;
-    if (strcmp(value, "0") != 0)
+    struct cmdline *c = target;
+    bool is_on = !value || strcmp(value, "1") == 0;
+    if (!is_on && strcmp(value, "0") != 0)
         return error_set(err, EINVAL, "'%.60s' is neither 0 nor 1", value);
-    ((struct cmdline *)target)->recovery = true;
+    *(is_on ? &c->no_recovery : &c->recovery) = true;
     return 0;
 }
