@@ -238,16 +238,17 @@ static const char *value_in(const struct option_def *defs, const char *next,
     return NULL;
 }
 
-/* *seen is the value of the first use. */
+/* *seen is the value of the first use; of a switch "yes" or "no". */
 static int check_repeat(const struct option_use *u, const char **seen, struct error *err)
 {
-    if (u->def->repeat == OPTION_APPEND || !u->value)
+    const char *value = u->value || u->def->argument ? u->value : "yes";
+    if (u->def->repeat == OPTION_APPEND || !value)
         return 0;
-    if (*seen && strcmp(*seen, u->value) != 0)
+    if (*seen && strcmp(*seen, value) != 0)
         return error_set(err, EINVAL,
                          "option '%.*s' is given twice, with '%.60s' and with '%.60s'; keep one",
-                         USE_NAME(u), *seen, u->value);
-    *seen = u->value;
+                         USE_NAME(u), *seen, value);
+    *seen = value;
     return 0;
 }
 
@@ -332,13 +333,16 @@ static bool is_next_word(const struct option_use *u)
 
 static int apply_use(const struct option_use *u, const char **seen, void *target, struct error *err)
 {
-    if (!u->def->argument && u->value)
+    bool is_off = !u->def->argument && u->def->used && u->value && strcmp(u->value, "no") == 0;
+    if (!u->def->argument && u->value && !is_off)
         return error_set(err, EINVAL, "option '%.*s' takes no value, but has '%.60s'", USE_NAME(u),
                          u->value);
     if (check_repeat(u, seen, err) < 0)
         return -1;
     if (u->def->used)
         *u->def->used = true;
+    if (is_off) /* no other source of options puts it on */
+        return 0;
     if ((u->def->apply ? u->def->apply(target, u->value, err) : set_member(u, target, err)) == 0)
         return 0;
     if (is_next_word(u))

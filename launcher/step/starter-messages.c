@@ -119,7 +119,8 @@ static void print_binding(struct run *r, const struct host *h, const Mprun__Star
     char name[RANK_NAME_TEXT];
     if (!r->plan->cmd->report_bindings)
         return;
-    log_note("rank %s on %s: %s", rank_name_format(rank_name_unpack(s->name), name), h->name,
+    /* --quiet does not hide what is asked for */
+    log_warn("rank %s on %s: %s", rank_name_format(rank_name_unpack(s->name), name), h->name,
              s->bound_text[0] ? s->bound_text : "not bound");
 }
 

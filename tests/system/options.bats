@@ -75,6 +75,8 @@ load '../lib/mprun'
     [ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
     run -0 --separate-stderr mprun -n 2 --report-bindings true
     [ "$(grep -c 'rank [01] .*core' <<<"$stderr")" -eq 2 ]
+    run -0 --separate-stderr mprun -q -n 1 --report-bindings true
+    [[ $stderr == *"rank 0 "*core* ]]
     run -125 --separate-stderr mprun -n $(($(nproc) + 1)) --bind-to core true
     [[ $stderr == "mprun: "* ]]
 }

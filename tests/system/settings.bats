@@ -205,6 +205,18 @@ END
     printf '%s\n' --tag-output --errfile-pattern=x --stop-on-exec --enable-recovery '[local]' --tag-output=no >"$MINE"
     counting -K --stop-in-init --merge-stderr-to-stdout
     [ "$output" = --tag-output=no ]
+    # a switch of the line is off
+    for option in --tag-output -l; do
+        echo --tag-output=yes >"$MINE"
+        run -0 --separate-stderr mprun $option=no -n 1 echo x
+        [ "$output" = x ]
+        run -0 --separate-stderr "$MPRUN" --translate $option=no -n 1 echo x
+        [ "$output" = "mprun $option=no -n 1 echo x" ]
+    done
+    run -125 --separate-stderr "$MPRUN" --tag-output --tag-output=no true
+    [[ $stderr == *"option '--tag-output' is given twice, with 'yes' and with 'no'; keep one" ]]
+    run -125 --separate-stderr "$MPRUN" --tag-output=maybe true
+    [[ $stderr == *"option '--tag-output' takes no value, but has 'maybe'" ]]
     # one source that contradicts itself
     printf '%s\n' '--cpus-per-rank 2' '--map-by slot:pe=4' >"$MINE"
     run -125 --separate-stderr "$MPRUN" true

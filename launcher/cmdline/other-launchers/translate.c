@@ -74,10 +74,11 @@ static void keep(struct translation *t, const struct option_def *own, char *text
 static void add(struct translation *t, const struct option_def *own, const char *name,
                 const char *value)
 {
-    bool is_pair = value && strcmp(own->argument, "NAME VALUE") == 0; /* it is NAME=VALUE here */
+    const char *argument = own->argument ? own->argument : "[=no]";
+    bool is_pair = value && strcmp(argument, "NAME VALUE") == 0; /* it is NAME=VALUE here */
     size_t len = is_pair ? strcspn(value, "=") : 0;
     AUTO_FREE char *quoted = value ? word_quote(is_pair ? value + len + 1 : value) : NULL;
-    const char *before = !value ? "" : own->argument[0] == '[' ? "=" : " ";
+    const char *before = !value ? "" : argument[0] == '[' ? "=" : " ";
     keep(t, own,
          text_format("%s%s%.*s%s%s", name, is_pair ? " " : "", (int)len, value ? value : "", before,
                      value ? quoted : ""));
