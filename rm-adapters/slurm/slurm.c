@@ -90,13 +90,15 @@ static int choose_part(const char *argument, struct job_part *ret, struct error 
 
 /* Are these tasks those of the step that mprun is in? Batch scripts and interactive steps have
  * numbers as well, the highest ones. An salloc in a step leaves the step's variables, but has tasks
- * of its own. A rank of mprun has the number of mprun's step, and the tasks of the job. */
+ * of its own. A rank of mprun has the number of mprun's step, if srun has started it, and the tasks
+ * of the job, or with --as srun those of mprun's step. */
 static bool is_of_step(const char *tasks)
 {
     const char *step = slurm_variable("SLURM_STEP_ID");
     const char *own = slurm_variable("SLURM_STEP_TASKS_PER_NODE");
-    return step && is_number(step) && strlen(step) < strlen("4294967280") &&
-           (own ? strcmp(own, tasks) == 0 : !getenv("MPRUN_STEP_ID"));
+    if (step && (!is_number(step) || strlen(step) >= strlen("4294967280")))
+        return false;
+    return own ? strcmp(own, tasks) == 0 : step && !getenv("MPRUN_STEP_ID");
 }
 
 /* Reads "4(x2),1", a number for each of n hosts. */
@@ -211,7 +213,8 @@ static int slurm_read_allocation(const struct host_request *request, struct allo
     return 0;
 }
 
-/* GPUs are counted on each node by itself; job_container/tmpfs gives each one its own TMPDIR. With
+/* GPUs are counted on each node by itself; job_container/tmpfs gives each one its own TMPDIR; the
+ * address is that of the host from which srun, or mprun, has started the step. With
  * SLURM_NODELIST but no step Open MPI 4 takes a process for one that nobody has launched. */
 static const char *const host_env[] = {"CUDA_VISIBLE_DEVICES",
                                        "ROCR_VISIBLE_DEVICES",
@@ -225,6 +228,7 @@ static const char *const host_env[] = {"CUDA_VISIBLE_DEVICES",
                                        "SLURM_STEPID",
                                        "SLURMD_NODENAME",
                                        "SLURM_TOPOLOGY_ADDR",
+                                       "SLURM_LAUNCH_NODE_IPADDR",
                                        "TMPDIR",
                                        NULL};
 

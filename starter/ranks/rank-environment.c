@@ -288,17 +288,24 @@ void rank_environment_init(struct rank_environment *env, const struct app *app,
     size_t n = 0;
     *env = (struct rank_environment){.app = app, .with = with};
     env->own = must(calloc(OWN_VARIABLES, sizeof(*env->own)));
-    env->envp = must(calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + 2,
-                            sizeof(*env->envp)));
+    env->envp = must(
+        calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + TASK_LISTS + 2,
+               sizeof(*env->envp)));
     put_libraries_first(env);
     if (env->library_path)
         env->envp[n++] = env->library_path;
+    if (with->launch->step.slurm_variables)
+        task_lists_make(with->launch->hosts, with->launch->nhosts, with->launch->host_index,
+                        env->task_lists);
+    for (char **list = env->task_lists; *list; list++)
+        env->envp[n++] = *list;
     size_t nown = own_variables(env, (struct rank_name){0}, first_local(env), -1);
     char *own[OWN_VARIABLES + 1] = {0};
     for (size_t i = 0; i < nown; i++)
         own[i] = env->own[i];
     for (char *const *e = app->envp; *e; e++)
         if (!is_launch_variable(*e) && !is_in(*e, own) && !is_in(*e, host_env) &&
+            !is_in(*e, env->task_lists) &&
             !(env->library_path && same_name(*e, env->library_path)) &&
             (!is_in(*e, pmi) || user_decides(*e)))
             env->envp[n++] = *e;
@@ -316,6 +323,8 @@ void rank_environment_free(struct rank_environment *e)
     free(e->envp);
     free(e->own);
     free(e->library_path);
+    for (char **list = e->task_lists; *list; list++)
+        free(*list);
 }
 
 char *const *rank_environment_of(struct rank_environment *e, struct rank_name name, uint32_t local,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "model/rank-name.h"
+#include "rm-adapters/starter-side/task-lists.h"
 
 enum { RANK_VARIABLE_SIZE = 704 }; /* bytes of a variable of mprun's own */
 
@@ -18,8 +19,9 @@ struct rank_environment { /* private to rank-environment.c */
     const struct starter_services *with;
     char **envp; /* the variables that all ranks of the app share, room for our own, NULL */
     size_t nshared;
-    char (*own)[RANK_VARIABLE_SIZE]; /* mprun's own, of the rank in the last call */
-    char *library_path;              /* with libraries that were brought here; NULL: the user's */
+    char (*own)[RANK_VARIABLE_SIZE];  /* mprun's own, of the rank in the last call */
+    char *library_path;               /* with libraries that were brought here; NULL: the user's */
+    char *task_lists[TASK_LISTS + 1]; /* with slurm_variables, else none; part of envp */
 };
 
 /* Prepares for the ranks of this app; app must outlive e. */

@@ -492,8 +492,14 @@ mprun: '--exclusive': no effect in mprun" ]
     run -0 --separate-stderr mprun --as srun -O -n 11 -e none -l sh -c '[ $SLURM_PROCID != 3 ] || echo three; echo e >&2'
     [ "$output" = "03: three" ]
     [ -z "$stderr" ]
-    run -0 --separate-stderr mprun -n 1 sh -c 'echo ${SLURM_PROCID-none}'
-    [ "$output" = none ]
+    run -0 --separate-stderr mprun -n 1 sh -c 'echo ${SLURM_PROCID-none} ${SLURM_STEP_NODELIST-none}'
+    [ "$output" = "none none" ]
+    export SLURM_TASKS_PER_NODE='8(x4)' SLURM_STEP_NODELIST=n1
+    run -0 --separate-stderr mprun --as srun --rm local:5 -O -n 7 sh -c 'echo $SLURM_STEP_NODELIST $SLURM_TASKS_PER_NODE $SLURM_GTIDS'
+    output=$(sort -u <<<"$output")
+    [ "$(head -n 1 <<<"$output")" = "$(hostname)-[0-4] 2(x2),1(x3) 0,1" ]
+    [ "$(awk '{ print $3 }' <<<"$output" | paste -sd' ')" = "0,1 2,3 4 5 6" ]
+    unset SLURM_TASKS_PER_NODE SLURM_STEP_NODELIST
     # -c of the line, and not of the job
     run -0 --separate-stderr mprun --as srun -O -n 1 sh -c 'echo ${SLURM_CPUS_PER_TASK-none}'
     [ "$output" = none ]

@@ -126,6 +126,19 @@ END
     [ "$(sorted)" = "0 n1 n1 n1 1 n2 n2 n2 2 n3 n3 n3 " ]
 }
 
+@test "ranks of --as srun have the variables that srun gives its tasks, and mprun in one of them has the job's CPUs" {
+    run -0 --separate-stderr sbatch_wait -N 4 -n 8 <<'END'
+shows='env | grep -E "^SLURM_(STEP_(NODELIST|NUM_|TASKS)|TASKS_PER|GTIDS|NNODES|NTASKS=|NPROCS|LAUNCH_NODE|(PROC|LOCAL|NODE)ID)" | sort | paste -sd" "'
+srun -N 3 -n 5 sh -c "$shows" | sort >by-srun
+m --as srun -N 3 -n 5 sh -c "$shows" | sort >by-mprun
+diff by-srun by-mprun && cat by-mprun
+m --as srun -N 3 -n 1 mprun --containment=tree hostname | sort | paste -sd' '
+END
+    echo "$output"
+    [[ ${lines[0]} == "SLURM_GTIDS=0,1 SLURM_LAUNCH_NODE_IPADDR="*" SLURM_STEP_NODELIST=n[1-3] "*" SLURM_TASKS_PER_NODE=2(x2),1" ]]
+    [ "${lines[5]}" = "n1 n1 n2 n2 n3 n3 n4 n4" ]
+}
+
 @test "Open MPI by PMIx and MPICH by PMI-1 run on all nodes" {
     [ -x "$MPRUN_BUILD/tests/system/mpi-probe" ] || skip "no Open MPI"
     # ranks spin while they wait, more of them than the machine has cores

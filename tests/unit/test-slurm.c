@@ -132,6 +132,13 @@ static void in_a_step_the_cpus_of_the_job_count(void **state)
     setenv("SLURM_STEP_TASKS_PER_NODE", "1", 1);
     granted(&nothing,
             "n1:2/4,n2:2/4 SLURM_JOB_CPUS_PER_NODE / SLURM_CPUS_PER_TASK; job 12, 2 cores");
+    /* a rank of mprun --as srun, which srun has not started */
+    unsetenv("SLURM_STEP_ID");
+    setenv("MPRUN_STEP_ID", "abc", 1);
+    granted(&nothing,
+            "n1:2/4,n2:2/4 SLURM_JOB_CPUS_PER_NODE / SLURM_CPUS_PER_TASK; job 12, 2 cores");
+    unsetenv("MPRUN_STEP_ID");
+    setenv("SLURM_STEP_ID", "0", 1);
     /* a new job of an salloc that was called in a step: the step's variables are stale */
     setenv("SLURM_TASKS_PER_NODE", "2(x2)", 1);
     granted(&nothing, "n1:2/4,n2:2/4 SLURM_TASKS_PER_NODE; job 12, 2 cores");
