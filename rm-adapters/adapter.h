@@ -27,7 +27,8 @@ struct host_request {
     size_t nlists;
     const char *const *files; /* of --hostfile */
     size_t nfiles;
-    bool no_manager; /* --rm none: no resource manager is looked for */
+    uint32_t nhosts_min; /* of a job: lists with fewer have further hosts of it behind them */
+    bool no_manager;     /* --rm none: no resource manager is looked for */
 };
 
 enum start_event {

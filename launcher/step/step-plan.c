@@ -390,6 +390,8 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, bool as_mpiru
     if (handshake_library_init(err) < 0)
         return -1;
     randombytes_buf(p->key, sizeof(p->key));
+    if (cmd->dialect == DIALECT_SRUN && !cmd->place.in_sequence)
+        p->hosts.nhosts_min = cmd->place.nodes_min;
     choose_adapter(p);
     leave_lists_to_programs(p);
     if (take_rank_file(p, err) < 0)

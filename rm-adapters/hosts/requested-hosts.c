@@ -121,6 +121,15 @@ int named_read(const struct host_request *request, struct hostlist *ret, struct 
     return 0;
 }
 
+/* All of them: those that are too many, or that the user excludes, are left out later. */
+static void add_others(struct hostlist *named, const struct allocation *granted)
+{
+    for (size_t i = 0; i < granted->nhosts; i++)
+        if (!find_host(named, granted->hosts[i].name))
+            allocation_add_host(&named->allocation, granted->hosts[i].name)->slots =
+                granted->hosts[i].slots;
+}
+
 int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
               struct error *err)
 {
@@ -132,6 +141,8 @@ int named_cut(const struct host_request *request, struct hostlist *granted, cons
     snprintf(is_not, sizeof(is_not), "no host of job %.60s; for others there is '--rm ssh'", job);
     if (named_read(request, &named, &why) < 0)
         return error_set(err, why.code, "%s; without it mprun uses the hosts of the job", why.text);
+    if (!request->nfiles && named.allocation.nhosts < request->nhosts_min)
+        add_others(&named, &granted->allocation);
     int rc = named_choose(granted, &named, is_not, err);
     return rc < 0 ? error_context(err, "%s", request->nfiles ? "--hostfile" : "--host") : 0;
 }

@@ -10,7 +10,8 @@
  * which hostlist_free() empties, or -1. */
 int named_read(const struct host_request *request, struct hostlist *ret, struct error *err);
 /* Remove from `granted`, the hosts of a job, those that the request does not choose with --host or
- * --hostfile. A host that is named without a number keeps its slots. 0, or -1. */
+ * --hostfile, but for those behind a list of fewer than nhosts_min. A host that is named without a
+ * number keeps its slots. 0, or -1. */
 int named_cut(const struct host_request *request, struct hostlist *granted, const char *job,
               struct error *err);
 /* The hosts that the request names, in their order and as often as they stand there: a line of a

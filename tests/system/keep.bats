@@ -446,7 +446,8 @@ one: SUCCESS 1" ]
 }
 
 @test "--wait-cores: of steps that want all slots of two hosts one runs after the other, in the order of coming" {
-    COMMAND=${COMMAND/--keep=job/--wait-cores}
+    # in srun's words
+    COMMAND="$MPRUN --as srun --exclusive ${MPRUN_OPTIONS[*]} --pmi none"
     run -0 --separate-stderr job '
         x -n 4 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & p=$!
         began 4

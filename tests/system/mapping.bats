@@ -89,6 +89,9 @@ SLURM_NTASKS=8 SLURM_CPUS_PER_TASK=16 SLURM_HINT=nomultithread||8 ranks of 16 co
 |-N 2 -n 1|1 rank on 1 host
 |-n 129|ask for at most 128 ranks, submit the job with 'sbatch -n 129', or allow
 |-w n2 -n 65|ask for at most 64 ranks, or allow
+|-w n2 -N 2 -n 65|65 ranks on 2 hosts evenly
+|-w n2 -N 1-2 -n 65|ask for at most 64 ranks, or allow
+|-w n2 -x n1 -N 2|--nodes: 2 hosts are asked for, and there is 1
 |-x n2 -n 65|ask for at most 64 ranks, or allow
 |-N 1 -n 65|ask for at most 64 ranks, or allow
 END

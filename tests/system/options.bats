@@ -416,16 +416,24 @@ EOF
     run -124 --separate-stderr env MPIEXEC_TIMEOUT=1 HYDRA_RMK=x "$MPRUN" --overlap --kill-grace 0 -n 1 sleep 60
     [[ $stderr == "mprun: 'HYDRA_RMK': no effect in "* ]]
     MPIEXEC_TIMEOUT=1 run -0 --separate-stderr mprun --timeout 60 -n 1 true
+    SLURM_WAIT=5 SLURM_STDOUTMODE=out SLURM_NNODES=4 run -0 --separate-stderr mprun --as srun -n 1 true
+    [[ $stderr == "mprun: 'SLURM_"*"', 'SLURM_"*"': no effect in mprun" ]]
+    [[ $stderr == *"'SLURM_WAIT'"* ]]
+    [[ $stderr != *NNODES* ]]
+    run -125 "$MPRUN" --as srun --dry-run --host n1:2 -n 3 true
+    SLURM_OVERCOMMIT=1 run -0 "$MPRUN" --as srun --dry-run --host n1:2 -n 3 true
+    SLURM_KILL_BAD_EXIT=0 run -1 --separate-stderr mprun --as srun -O -n 2 sh -c '[ $SLURM_PROCID = 0 ] && exit 1; sleep .3; echo over'
+    [ "$output" = over ]
     OMPI_MCA_orte_tag_output=1 OMPI_MCA_ess=x run -0 --separate-stderr mprun -n 1 echo x
     [ "$output" = "[0]<stdout>: x" ]
     [ -z "$stderr" ]
 }
 
 @test "options that tell the manager what to do are named in one note" {
-    run -0 --separate-stderr mprun --as srun -p debug --account=x -t 5 --gres=gpu:1 --exclusive -n 1 -N 1 -c1 echo x
+    run -0 --separate-stderr mprun --as srun -p debug --account=x -t 5 --gres=gpu:1 --exact --exclusive=user -n 1 -N 1 -c1 echo x
     [ "$output" = x ]
-    [ "$stderr" = "mprun: '-p', '--account', '--gres': no resource manager is asked; the ranks run on this machine
-mprun: '--exclusive': no effect in mprun" ]
+    [ "$stderr" = "mprun: '-p', '--account', '--gres', '--exclusive': no resource manager is asked; the ranks run on this machine
+mprun: '--exact': no effect in mprun" ]
 }
 
 @test "--nodes and srun's -N: as many ranks on each of so many hosts; --exclude and --relative leave hosts out" {

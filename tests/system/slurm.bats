@@ -102,6 +102,8 @@ END
 @test "--host chooses among the job's nodes; more ranks than tasks are explained" {
     run -0 --separate-stderr sbatch_wait -N 4 -n 8 <<<'m --host n3,n2:1 hostname'
     [ "$(sorted)" = "n2 n3 n3 " ]
+    run -0 --separate-stderr sbatch_wait -N 4 -n 8 <<<'srun -w n3 -N 2 -n 2 hostname; m --as srun -w n3 -N 2 -n 2 hostname'
+    [ "$(sorted)" = "n1 n1 n3 n3 " ]
     run -125 --separate-stderr sbatch_wait -N 2 -n 4 <<<'m --host n9 hostname'
     [[ $stderr == *"'n9' is no host of job $(job); for others there is '--rm ssh'"* ]]
     run -125 --separate-stderr sbatch_wait -N 2 -n 4 <<<'m -n 9 hostname'

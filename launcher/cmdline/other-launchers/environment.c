@@ -34,7 +34,31 @@ static const struct {
     {"SLURM_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
     {"SLURM_NTASKS_PER_NODE", "--npernode", IN(SRUN), false},
     {"SLURM_MPI_TYPE", "--pmi", IN(SRUN), false},
+    {"SLURM_OVERCOMMIT", "--oversubscribe", IN(SRUN), true},
+    {"SLURM_KILL_BAD_EXIT", "--kill-on-bad-exit", IN(SRUN), false},
+    {"SLURM_OPEN_MODE", "--open-mode", IN(SRUN), false},
 };
+
+/* Of srun's variables: Slurm itself sets none of these, and mprun does not do what they say. */
+static const char *const sruns_others[] = {"SLURM_BCAST=",
+                                           "SLURM_EPILOG=",
+                                           "SLURM_EXCLUSIVE=",
+                                           "SLURM_EXIT_ERROR=",
+                                           "SLURM_PROLOG=",
+                                           "SLURM_EXIT_IMMEDIATE=",
+                                           "SLURM_REMOTE_CWD=",
+                                           "SLURM_SEND_LIBS=",
+                                           "SLURM_STDERRMODE=",
+                                           "SLURM_STDINMODE=",
+                                           "SLURM_STDOUTMODE=",
+                                           "SLURM_TASK_EPILOG=",
+                                           "SLURM_TASK_PROLOG=",
+                                           "SLURM_TIMELIMIT=",
+                                           "SLURM_WAIT=",
+                                           "SLURM_WORKING_DIR=",
+                                           "SRUN_CONTAINER=",
+                                           "SRUN_EXPORT_ENV=",
+                                           NULL};
 
 static bool begins(const char *text, const char *with)
 {
@@ -224,6 +248,8 @@ static int take_entry(struct cmdline *c, const char *entry, bool is_lines, struc
     }
     if (len == 14 && begins(entry, "SLURM_HOSTFILE"))
         return take_slurm_hosts(c, value, err);
+    if (c->dialect == DIALECT_SRUN && begins_with_any(entry, sruns_others))
+        return option_note(&c->no_effect, entry, len);
     if (begins(entry, "SLURM_") && c->dialect == DIALECT_SRUN && *value)
         return take_job_of_slurm(c, entry, value, err);
     if (begins(entry, "OMPI_MCA_") || begins(entry, "PRTE_MCA_"))

@@ -759,7 +759,9 @@ static const struct option_def table[] = {
     NO_EFFECT("--quit-on-interrupt --preserve-env -E -vv -vvv --vvvv --whole --async "
               "--external-launcher --interactive --stepmgr",
               NULL, IN(SRUN)),
-    NO_EFFECT("--exclusive --exact", "[=WHAT]", IN(SRUN)),
+    IS("--exclusive", "[=user]", IN(SRUN), cmdline_apply_exclusive,
+       "--wait-cores; with a value it is for the command that submits the job"),
+    NO_EFFECT("--exact", NULL, IN(SRUN)),
     NO_EFFECT("--ignore-signals --mem-update --resources --ipus --ear --ear-policy --ear-cpufreq "
               "--ear-verbose --ear-tag --gpu_bind",
               "VALUE", IN(SRUN)),

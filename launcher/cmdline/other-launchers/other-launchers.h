@@ -15,7 +15,7 @@ int cmdline_apply_marked(void *target, const char *mark, const char *value, stru
 /* Options that only srun has so (srun-values.c). */
 option_fn cmdline_apply_nodes, cmdline_apply_megabytes, cmdline_apply_srun_mem_bind,
     cmdline_apply_minutes, cmdline_apply_mpi_plugin, cmdline_apply_gres, cmdline_apply_hint,
-    cmdline_apply_threads_per_core;
+    cmdline_apply_exclusive, cmdline_apply_threads_per_core;
 int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err);
 /* The words of --pmi for a name of srun's --mpi, which they are if it is no plugin of Slurm's. */
 const char *cmdline_mpi_plugin(const char *name);

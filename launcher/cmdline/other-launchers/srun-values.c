@@ -203,6 +203,14 @@ int cmdline_take_srun_ranks(struct cmdline *c, struct error *err)
     return apply_count(c, "--npernode", 1, err);
 }
 
+/* "user" and "mcs" say with whose jobs the job's nodes are shared. */
+int cmdline_apply_exclusive(void *target, const char *value, struct error *err)
+{
+    struct cmdline *c = target;
+    return value ? option_note(&c->for_job, "--exclusive", 11)
+                 : cmdline_apply_named(c, "--wait-cores", NULL, err);
+}
+
 /* ---- hardware threads ------------------------------------------------------------------------ */
 
 int cmdline_apply_hint(void *target, const char *value, struct error *err)
