@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "common/must.h"
 #include "common/text/number.h"
@@ -19,9 +20,10 @@ struct known {
     size_t index;
 };
 
+/* As DNS compares names. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct known *)a)->name, ((const struct known *)b)->name);
+    return strcasecmp(((const struct known *)a)->name, ((const struct known *)b)->name);
 }
 
 struct alloc_host *hostlist_find(const struct hostlist *l, const char *name)

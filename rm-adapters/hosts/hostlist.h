@@ -40,7 +40,7 @@ int hostlist_add_slots(struct hostlist *l, const char *name, uint32_t slots, con
 /* The same for a name that may be a range ("n[1-4]"): each of its hosts gets the slots. After an
  * error some of them may have been added. */
 int hostlist_add_range(struct hostlist *l, const struct hostlist_entry *e, struct error *err);
-/* The host of that name, which stays the list's; NULL: none. */
+/* The host of that name, in whatever case; it stays the list's. NULL: none. */
 struct alloc_host *hostlist_find(const struct hostlist *l, const char *name);
 /* Take the allocation, which becomes the caller's; the list is empty then. */
 struct allocation hostlist_take(struct hostlist *l);

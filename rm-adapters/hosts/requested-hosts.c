@@ -35,11 +35,11 @@ static int read_files(const struct host_request *r, struct hostlist *l, struct e
     return 0;
 }
 
-/* Is one of them the other without its domain? */
+/* Is one of them the other, or that without its domain? */
 static bool is_short_of(const char *a, const char *b)
 {
     size_t n = strcspn(a, "."), m = strcspn(b, ".");
-    return n == m && (!a[n] || !b[m]) && strncasecmp(a, b, n) == 0;
+    return n == m && strncasecmp(a, b, n) == 0 && (!a[n] || !b[m] || strcasecmp(a + n, b + n) == 0);
 }
 
 /* Users may write a name with its domain or without it, whichever the manager does. NULL: there is
@@ -71,11 +71,15 @@ static int choose_host(struct hostlist *from, const struct alloc_host *h, int ha
         !has_numbers || (h->slots.value == 1 && strcmp(h->slots.source, HOSTLIST_NO_NUMBER) == 0);
     if (!there)
         return error_set(err, EINVAL, "'%.100s' is %s", h->name, is_not);
+    if (!there->slots.value)
+        return error_set(err, EINVAL, "'%.100s' is '%.100s', which is named before; keep one name",
+                         h->name, there->name);
     if (!all && h->slots.value > there->slots.value)
         return error_set(err, EINVAL, "%u slots of '%.100s', which has %u (%s)", h->slots.value,
                          h->name, there->slots.value, there->slots.source);
     struct alloc_host *added = allocation_add_host(&to->allocation, there->name);
     added->slots = all ? there->slots : h->slots;
+    there->slots.value = 0; /* taken */
     added->max_slots = there->max_slots;
     added->granted = there->granted;
     added->manager_number = there->manager_number;

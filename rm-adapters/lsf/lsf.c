@@ -83,6 +83,9 @@ static int each_line(const char *name, struct hostlist *l,
     AUTO_FREE char *text = file_slurp_at(AT_FDCWD, variable(name), HOSTFILE_MAX, &n);
     if (!text)
         return error_errno(err, errno, "read %s '%s'", name, variable(name));
+    if (memchr(text, 0, n))
+        return error_set(err, EINVAL, "%s '%s' is no text: it has a NUL byte", name,
+                         variable(name));
     char *lines = text;
     for (char *line; (line = strsep(&lines, "\n"));) {
         char *host = strtok_r(line, " \t\r", &line);
@@ -120,7 +123,7 @@ static int read_granted(struct hostlist *l, struct error *err)
     if (rc == 0 && variable("LSB_AFFINITY_HOSTFILE"))
         rc = each_line("LSB_AFFINITY_HOSTFILE", l, add_processors, err);
     if (rc == 0 && l->allocation.nhosts == 0)
-        rc = error_set(err, EINVAL, "the job names no host");
+        rc = error_set(err, EINVAL, "%s, '%.200s', names no host", hosts, variable(hosts));
     return rc;
 }
 

@@ -61,7 +61,10 @@ static int read_lines(struct hostlist *l, uint32_t *ret_lines, struct error *err
     if (!path)
         return error_set(err, EINVAL, "PBS_NODEFILE is not set");
     if (!text)
-        return error_errno(err, errno, "read PBS_NODEFILE '%s'", path);
+        return error_errno(err, errno, "read PBS_NODEFILE '%s', which the job's first host has",
+                           path);
+    if (memchr(text, 0, n))
+        return error_set(err, EINVAL, "PBS_NODEFILE '%s' is no text: it has a NUL byte", path);
     char *rest = text;
     for (char *name; (name = strsep(&rest, "\n"));) {
         name[strcspn(name, " \t\r")] = 0;

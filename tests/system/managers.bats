@@ -115,6 +115,12 @@ m2 $MPRUN_BUILD/starter/mpstarter" ]
     [[ $output == *"bsub -n 9"* ]]
     LSB_DJOB_HOSTFILE=$TMPDIR/none run -125 "$MPRUN" --dry-run true
     [[ $output == *"read LSB_DJOB_HOSTFILE '$TMPDIR/none': No such file or directory"* ]]
+    : >"$TMPDIR/empty"
+    LSB_DJOB_HOSTFILE=$TMPDIR/empty run -125 "$MPRUN" --dry-run true
+    [[ $output == *"LSB_DJOB_HOSTFILE, '$TMPDIR/empty', names no host"* ]]
+    printf 'm3\nm3\n\0\0\0m4\n' >"$TMPDIR/hole"
+    LSB_DJOB_HOSTFILE=$TMPDIR/hole run -125 "$MPRUN" --dry-run true
+    [[ $output == *"LSB_DJOB_HOSTFILE '$TMPDIR/hole' is no text: it has a NUL byte"* ]]
     unset LSB_DJOB_HOSTFILE LSB_AFFINITY_HOSTFILE
     LSB_MCPU_HOSTS="m1 x" run -125 "$MPRUN" --dry-run true
     [[ $output == *"LSB_MCPU_HOSTS"*"'x' is not a number"* ]]

@@ -41,6 +41,7 @@ static const struct example lists[] = {
     {"a,b", "a:1 b:1", NULL, 0},
     {"a:2,b", "a:2 b:1", NULL, 1},
     {"a,a,b", "a:2 b:1", NULL, 1},
+    {"a1.x,A1.X", "a1.x:2", NULL, 1},
     {"b,a:3,b:2,a", "b:3 a:4", NULL, 1},
     {"user@a.b-c_d:1", "user@a.b-c_d:1", NULL, 1},
     {"10.0.0.1:4,[::1]:2,[fe80::1%eth0]", "10.0.0.1:4 ::1:2 fe80::1%eth0:1", NULL, 1},

@@ -122,6 +122,12 @@ static void lines_are_slots_and_their_numbers_are_nodes(void **state)
     write_file("\n");
     assert_int_equal(rm_adapter_pbs.read_allocation(&nothing, &a, &e), -1);
     assert_non_null(strstr(e.text, "names no host"));
+    /* a hole, where another host has not written yet */
+    write_file("n1\nn2\n");
+    assert_int_equal(truncate(file, 5), 0);
+    assert_int_equal(truncate(file, 9), 0);
+    assert_int_equal(rm_adapter_pbs.read_allocation(&nothing, &a, &e), -1);
+    assert_non_null(strstr(e.text, "is no text: it has a NUL byte"));
 }
 
 /* ---- the protocol ---------------------------------------------------------------------------- */

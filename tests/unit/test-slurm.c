@@ -109,6 +109,10 @@ static void names_are_short_or_qualified(void **state)
     granted(&one, "n2.site:2/2 SLURM_TASKS_PER_NODE; job 12, 0 cores");
     one = naming((const char *[]){"N1:1"});
     granted(&one, "n1.site:1/2 --host; job 12, 0 cores");
+    one = naming((const char *[]){"N1.SITE"});
+    granted(&one, "n1.site:2/2 SLURM_TASKS_PER_NODE; job 12, 0 cores");
+    one = naming((const char *[]){"n1.site,n1"});
+    refused(&one, "'n1' is 'n1.site', which is named before; keep one name");
     one = naming((const char *[]){"n2"});
     refused(&one, "'n2' is no host of job 12");
     one = naming((const char *[]){"n1.other"});
