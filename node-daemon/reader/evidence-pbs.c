@@ -54,18 +54,22 @@ static int open_jobs(const struct conf *c)
 
 typedef bool (*entry_fn)(void *arg, int dir, const char *name);
 
-/* true: fn has said so of an entry of this directory, which is closed. */
-static bool find_entry(int dir, entry_fn fn, void *arg)
+/* 1: fn has said so of an entry of this directory, which is closed; 0: of none; -1 with errno: the
+ * directory cannot be read to its end. */
+static int find_entry(int dir, entry_fn fn, void *arg)
 {
-    bool found = false;
     AUTO_DIR DIR *d = dir_take_fd(dir);
-    for (int i = 0; d && !found && i < ENTRIES_MAX; i++) {
+    for (int i = 0; d && i < ENTRIES_MAX; i++) {
+        errno = 0;
         const struct dirent *e = readdir(d);
         if (!e)
-            break;
-        found = fn(arg, dirfd(d), e->d_name);
+            return errno ? -1 : 0;
+        if (fn(arg, dirfd(d), e->d_name))
+            return 1;
     }
-    return found;
+    if (d)
+        errno = E2BIG;
+    return -1;
 }
 
 /* ---- names of jobs --------------------------------------------------------------------------- */
@@ -160,7 +164,7 @@ static bool is_its_job(void *arg, int dir, const char *name)
     struct search *s = arg;
     char id[NAME_BUFFER];
     return read_id(name, ".TK", id) &&
-           find_entry(open_roots(dir, name, O_DIRECTORY), is_task_of_session, s) &&
+           find_entry(open_roots(dir, name, O_DIRECTORY), is_task_of_session, s) == 1 &&
            read_job(dir, id, &s->e) == 0 && s->e.uid == s->uid;
 }
 
@@ -168,7 +172,7 @@ static int pbs_prove(const struct conf *c, const struct asker *who, struct task_
                      struct error *err)
 {
     struct search s = {.session = getsid(who->pid), .uid = who->uid};
-    if (s.session <= 1 || !find_entry(open_jobs(c), is_its_job, &s))
+    if (s.session <= 1 || find_entry(open_jobs(c), is_its_job, &s) != 1)
         return error_set(err, EPERM,
                          "nothing that pbs_mom wrote on this host shows that this process is in a "
                          "job");
@@ -190,8 +194,7 @@ static bool is_of_job(void *arg, int dir, const char *name)
 
 static int pbs_is_known(const struct conf *c, const char *name)
 {
-    int jobs = open_jobs(c);
-    return jobs < 0 ? -1 : find_entry(jobs, is_of_job, (void *)name);
+    return find_entry(open_jobs(c), is_of_job, (void *)name);
 }
 
 static int pbs_is_configured(const struct conf *c)

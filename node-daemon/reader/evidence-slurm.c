@@ -51,8 +51,8 @@ static DIR *open_spool(const struct conf *c)
     return NULL;
 }
 
-/* 1: fn said that this step is the one that it looks for; 0: no step is; -1: the directory cannot
- * be read, or others than root can write there. */
+/* 1: fn said that this step is the one that it looks for; 0: no step is; -1 with errno: the
+ * directory cannot be read to its end, or others than root can write there. */
 static int find_step(const struct conf *c, step_fn fn, void *arg)
 {
     char job[GRANT_JOB_MAX];
@@ -60,13 +60,15 @@ static int find_step(const struct conf *c, step_fn fn, void *arg)
     if (!dir)
         return -1;
     for (int i = 0; i < ENTRIES_MAX; i++) {
+        errno = 0;
         const struct dirent *d = readdir(dir);
         if (!d)
-            break;
+            return errno ? -1 : 0;
         if (read_job(d->d_name, job) && fn(arg, dirfd(dir), d->d_name, job))
             return 1;
     }
-    return 0;
+    errno = E2BIG;
+    return -1;
 }
 
 /* The process of root's that listens at a socket there; 0: none. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -362,6 +363,23 @@ static void names_of_jobs_are_short(void **state)
     }
 }
 
+/* Of a job that is not among those that were read nobody can say that it is not there. */
+static void a_directory_with_too_many_entries_says_of_no_job_that_it_has_gone(void **state)
+{
+    char name[160];
+    needs_root();
+    for (int remove = 0; remove < 2; remove++) {
+        for (int i = 0; i < 4200; i++) {
+            snprintf(name, sizeof(name), "%s/file%d", jobs, i);
+            int fd = remove ? unlink(name) : creat(name, 0600);
+            assert_true(fd >= 0);
+            if (!remove)
+                close(fd);
+        }
+        assert_int_equal(evidence_pbs.is_known(&conf, "16"), remove ? 0 : -1);
+    }
+}
+
 static int make_home(void **state)
 {
     char command[256];
@@ -394,6 +412,7 @@ int main(void)
         cmocka_unit_test(files_where_others_write_are_none),
         cmocka_unit_test(a_file_of_another_job_is_none),
         cmocka_unit_test(names_of_jobs_are_short),
+        cmocka_unit_test(a_directory_with_too_many_entries_says_of_no_job_that_it_has_gone),
     };
     return cmocka_run_group_tests(tests, make_home, remove_home);
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,6 +164,23 @@ static void a_directory_where_others_write_is_none(void **state)
     end_step(&s);
 }
 
+/* Of a job that is not among those that were read nobody can say that it is not there. */
+static void a_directory_with_too_many_entries_says_of_no_job_that_it_has_gone(void **state)
+{
+    char name[100];
+    needs_root();
+    for (int remove = 0; remove < 2; remove++) {
+        for (int i = 0; i < 4200; i++) {
+            snprintf(name, sizeof(name), "%s/file%d", spool, i);
+            int fd = remove ? unlink(name) : creat(name, 0600);
+            assert_true(fd >= 0);
+            if (!remove)
+                close(fd);
+        }
+        assert_int_equal(evidence_slurm.is_known(&conf, "16"), remove ? 0 : -1);
+    }
+}
+
 static int make_spool(void **state)
 {
     snprintf(spool, sizeof(spool), "/tmp/mprun-test.XXXXXX");
@@ -183,6 +201,7 @@ int main(void)
         cmocka_unit_test(who_has_become_another_user_is_not_in_the_job),
         cmocka_unit_test(a_listener_of_a_users_is_no_evidence),
         cmocka_unit_test(a_directory_where_others_write_is_none),
+        cmocka_unit_test(a_directory_with_too_many_entries_says_of_no_job_that_it_has_gone),
     };
     return cmocka_run_group_tests(tests, make_spool, remove_spool);
 }
