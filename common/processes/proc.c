@@ -42,6 +42,7 @@ static const char *parse_comm(const char *text, struct proc_stat *ret)
     return close + 1;
 }
 
+enum { STATUS_MAX = 1 << 20 /* of a process with 65,536 groups */ };
 enum { STAT_NUMBERS = 4, STAT_END = 40 }; /* fields, as proc(5) counts them */
 
 /* Reads the numbers behind the state. sscanf() takes six times as long. */
@@ -95,10 +96,12 @@ static uint64_t status_kib(const char *text, const char *key)
 
 int proc_memory_read(pid_t pid, struct proc_memory *ret)
 {
-    char buf[8192];
-    if (read_of(pid, "status", buf, sizeof(buf)) < 0)
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    AUTO_FREE char *buf = file_slurp_at(AT_FDCWD, path, STATUS_MAX, NULL);
+    if (!buf && errno != ENOENT)
         return -1;
-    if (!strstr(buf, "\nVmRSS:")) { /* a zombie or a kernel thread has no memory */
+    if (!buf || !strstr(buf, "\nVmRSS:")) { /* a zombie or a kernel thread has no memory */
         errno = ESRCH;
         return -1;
     }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -114,6 +115,24 @@ static void a_zombie_is_seen_as_one_and_a_reaped_one_is_gone(void **state)
     pid_t *children;
     assert_int_equal(proc_children(pid, &children), -1);
     assert_int_equal(errno, ESRCH);
+}
+
+/* They stand before the sizes. */
+static void memory_is_told_of_a_process_with_many_groups(void **state)
+{
+    enum { GROUPS = 4000 };
+    static gid_t group[GROUPS];
+    struct proc_memory m;
+    if (geteuid() != 0)
+        skip();
+    for (int i = 0; i < GROUPS; i++)
+        group[i] = 1000000000 + (gid_t)i;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(setgroups(GROUPS, group) < 0 ? 1 : proc_memory_read(getpid(), &m) == 0 ? 0 : 2);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void processes_are_described_by_pid_state_and_where_they_wait(void **state)
@@ -262,6 +281,7 @@ int main(void)
         cmocka_unit_test(a_zombie_is_seen_as_one_and_a_reaped_one_is_gone),
         cmocka_unit_test(processes_are_described_by_pid_state_and_where_they_wait),
         cmocka_unit_test(memory_is_told_by_kind),
+        cmocka_unit_test(memory_is_told_of_a_process_with_many_groups),
         cmocka_unit_test(bytes_are_read_even_of_a_zombie),
         cmocka_unit_test(children_of_all_threads_are_found),
         cmocka_unit_test(the_children_of_a_thread_that_ends_are_found_once),
