@@ -35,6 +35,14 @@ int lock_directory(const char *path, bool make, struct error *err)
     return 0;
 }
 
+/* To open the file once more, and close that, would drop the lock. */
+static bool is_held(const char *name, int fd)
+{
+    struct stat there, held;
+    return fd >= 0 && fstat(fd, &held) == 0 && lstat(name, &there) == 0 &&
+           there.st_dev == held.st_dev && there.st_ino == held.st_ino;
+}
+
 int lock_take(const char *path, int *fd, struct error *err)
 {
     struct flock f = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -43,13 +51,17 @@ int lock_take(const char *path, int *fd, struct error *err)
         return -1;
     if (asprintf(&name, "%s" GRANT_LOCK, path) < 0)
         return error_errno(err, ENOMEM, "listen at '%s'", path);
-    cleanup_close(fd);
-    *fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (*fd >= 0 && fcntl(*fd, F_SETLK, &f) == 0)
+    if (is_held(name, *fd))
         return 0;
-    if (*fd < 0 || (errno != EAGAIN && errno != EACCES))
+    AUTO_CLOSE int new = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (new >= 0 && fcntl(new, F_SETLK, &f) == 0) {
+        cleanup_close(fd);
+        *fd = take_fd(&new);
+        return 0;
+    }
+    if (new < 0 || (errno != EAGAIN && errno != EACCES))
         return error_errno(err, errno, "lock '%s'", name);
-    (void)fcntl(*fd, F_GETLK, &f);
+    (void)fcntl(new, F_GETLK, &f);
     return error_set(err, EADDRINUSE, "listen at '%s': another mprund, pid %d, does so already",
                      path, (int)f.l_pid);
 }

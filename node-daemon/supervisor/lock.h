@@ -11,6 +11,7 @@
 int lock_directory(const char *path, bool make, struct error *err);
 
 /* Take the lock beside the socket at path (GRANT_LOCK), whose directory is made (0755) where it is
- * missing, and must be root's alone. *fd: the one that was held before, perhaps of a directory that
- * is gone, or -1; then the new one. 0, or -1 with err; EADDRINUSE: another mprund has it. */
+ * missing, and must be root's alone. *fd: the one that is held, which stays if its file is still
+ * there, or -1; then the new one. 0, or -1 with err, and *fd stays; EADDRINUSE: another mprund has
+ * it. */
 int lock_take(const char *path, int *fd, struct error *err);

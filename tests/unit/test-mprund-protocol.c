@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@
 #include "common/loop.h"
 #include "containment/mprund-protocol.h"
 #include "node-daemon/front/quota.h"
+#include "node-daemon/supervisor/lock.h"
 
 static struct grant_request request(enum grant_op op)
 {
@@ -272,6 +274,50 @@ static void who_is_turned_away_hears_why(void **state)
     assert_int_equal(heard, TIMES);
 }
 
+/* Another mprund, that waits for the lock: 0 if it never gets it. */
+static void want_lock(const char *path, int go)
+{
+    struct error e;
+    struct pollfd end = {.fd = go, .events = POLLIN};
+    int fd = -1;
+    while (poll(&end, 1, 0) == 0)
+        if (lock_take(path, &fd, &e) == 0)
+            _exit(1);
+    _exit(0);
+}
+
+static void the_lock_is_never_free_while_it_is_taken_anew(void **state)
+{
+    char dir[] = "/tmp/test-mprund-lock.XXXXXX", path[64], lock[80];
+    int go[2], fd = -1, status;
+    struct error e;
+    struct stat before, after;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/socket", dir);
+    snprintf(lock, sizeof(lock), "%s" GRANT_LOCK, path);
+    assert_int_equal(lock_take(path, &fd, &e), 0);
+    assert_int_equal(pipe(go), 0);
+    pid_t other = fork();
+    if (other == 0)
+        want_lock(path, go[0]);
+    for (int i = 0; i < 20000; i++)
+        assert_int_equal(lock_take(path, &fd, &e), 0);
+    /* one whose file is gone is another one */
+    assert_int_equal(fstat(fd, &before), 0);
+    close(go[1]);
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    assert_int_equal(rename(lock, path), 0);
+    assert_int_equal(lock_take(path, &fd, &e), 0);
+    assert_int_equal(fstat(fd, &after), 0);
+    assert_int_not_equal(before.st_ino, after.st_ino);
+    close(fd);
+    close(go[0]);
+    unlink(path);
+    unlink(lock);
+    rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +331,7 @@ int main(void)
         cmocka_unit_test(many_users_do_not_push_out_who_is_connected),
         cmocka_unit_test(a_daemon_without_a_sign_of_life_is_not_waited_for),
         cmocka_unit_test(who_is_turned_away_hears_why),
+        cmocka_unit_test(the_lock_is_never_free_while_it_is_taken_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
