@@ -354,6 +354,49 @@ static void watch_hears_of_all_jobs_that_have_ended(void **state)
     conf.ge_spool = NULL;
 }
 
+/* Its claims are counted anew: the answer to one of the last watch's would be taken for that to
+ * another's. Here the test is the reader, and both watches. */
+static void a_claim_of_a_watch_that_has_gone_is_not_answered_to_the_next(void **state)
+{
+    int ends[2], watch[2], none;
+    struct requests requests = {.reader = &link_, .conf = &conf};
+    struct watch_record claim = {.head = record_head(WATCH_CLAIM, 1)}, said;
+    struct reader_request asked;
+    struct reader_answer a = {.code = EPERM};
+    static struct watch_link w;
+    part_end(&reader);
+    reader.pid = 0;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    front.link[ROLE_READER] = ends[1];
+    reader_link_renew(&link_);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, watch), 0);
+        front.link[ROLE_WATCH] = watch[1];
+        if (i == 0)
+            watch_link_init(&w, loop, &front, &requests);
+        else
+            watch_link_renew(&w);
+        assert_int_equal(record_send(watch[0], &claim, sizeof(claim), -1), 0);
+        while (w.claims < (size_t)i + 1)
+            loop_once();
+        if (i == 0)
+            close(watch[0]);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(record_receive(ends[0], &asked, sizeof(asked), &none), 1);
+        a.head = record_head(READER_CLAIM, asked.head.id);
+        snprintf(a.text, sizeof(a.text), "claim %d", i);
+        assert_int_equal(record_send(ends[0], &a, sizeof(a), -1), 0);
+    }
+    while (w.claims > 0)
+        loop_once();
+    assert_int_equal(record_receive(watch[0], &said, sizeof(said), &none), 1);
+    assert_string_equal(said.text, "claim 1");
+    watch_link_close(&w);
+    close(watch[0]);
+    close(ends[0]);
+}
+
 static int set_up(void **state)
 {
     struct error e;
@@ -385,8 +428,12 @@ int main(void)
         TEST(a_reader_that_is_stuck_delays_nobody_else),
         TEST(a_reader_that_is_stuck_takes_only_so_many_questions),
         TEST(a_reader_that_dies_answers_nothing_and_the_next_one_does),
+        TEST(what_is_asked_while_there_is_no_reader_the_next_one_answers),
+        TEST(without_a_reader_nothing_is_found_in_time),
+        TEST(who_comes_late_to_an_answer_that_is_there_has_it),
         TEST(what_is_no_answer_is_none),
         TEST(watch_hears_of_all_jobs_that_have_ended),
+        TEST(a_claim_of_a_watch_that_has_gone_is_not_answered_to_the_next),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -27,7 +27,8 @@ static const double LOOK_S = 5; /* where jobs end all the time: a look costs som
 struct claim {
     struct watch_link *w;
     struct watch_record record;
-    bool is_cut; /* some of the tasks could not be said */
+    unsigned link; /* by which it came */
+    bool is_cut;   /* some of the tasks could not be said */
 };
 
 static void readable(void *arg, int fd, unsigned events);
@@ -45,6 +46,7 @@ static void take_link(struct watch_link *w)
         return;
     (void)fd_set_nonblock(w->fd, 1);
     w->hangs = false;
+    w->links++;
     w->io = loop_io_create(w->loop, w->fd, LOOP_READ, readable, w);
 }
 
@@ -180,11 +182,19 @@ static void make_job_again(struct watch_link *w, const struct watch_record *clai
     make_job(w, claimed, &known);
 }
 
+/* The next watch counts its claims anew: one that has gone left no claim. */
+static bool is_wanted(const struct claim *c)
+{
+    return c->link == c->w->links;
+}
+
 static void claim_answered(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct claim *c = arg;
     struct error e;
     c->w->claims--;
+    if (!is_wanted(c))
+        return;
     if (a && a->code == 0) {
         struct evidence known = a->evidence;
         grants_take(c->w->r->start, c->w->r->conf, a->grant, &known);
@@ -203,7 +213,7 @@ static void claim_answered(void *arg, const struct reader_answer *a)
 static struct claim *new_claim(struct watch_link *w, const struct watch_record *r)
 {
     struct claim *c = must(malloc(sizeof(*c)));
-    *c = (struct claim){.w = w, .record = *r};
+    *c = (struct claim){.w = w, .record = *r, .link = w->links};
     return c;
 }
 
@@ -257,6 +267,7 @@ static void task_answered(void *arg, const struct reader_answer *a)
 {
     AUTO_FREE struct claim *c = arg;
     struct watch_record r = {.code = a ? a->code : ETIMEDOUT};
+    c->is_cut |= !is_wanted(c);
     if (a) {
         r.more = a->more;
         r.group = a->group;
@@ -265,7 +276,7 @@ static void task_answered(void *arg, const struct reader_answer *a)
     }
     if (a && a->more)
         watch_link_note(c->w, a->job, (gid_t)a->group);
-    else if (a && !a->code && say_ended(c->w, c->record.head.id) < 0)
+    else if (a && !a->code && !c->is_cut && say_ended(c->w, c->record.head.id) < 0)
         c->is_cut = true;
     if (!c->is_cut) /* a list without an end is asked for again */
         c->is_cut = say(c->w, &r, WATCH_TASK, c->record.head.id) < 0;

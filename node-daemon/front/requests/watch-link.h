@@ -18,8 +18,9 @@ struct watch_link {    /* watch-link.c's */
     struct loop *loop; /* NULL: it is not there yet */
     struct start *start;
     struct requests *r;
-    int fd;     /* -1: watch has died */
-    bool hangs; /* it has read nothing for a while */
+    int fd;         /* -1: watch has died */
+    unsigned links; /* so far */
+    bool hangs;     /* it has read nothing for a while */
     struct loop_io *io;
     size_t claims;
     struct loop_timer look; /* for what is left of jobs that have ended */
