@@ -42,6 +42,32 @@ is_other() { # NAME PID: it runs, and is not this one
     job_kill
 }
 
+@test "a job that begins while there is no reader is its owner's" {
+    local pid
+    for _ in 1 2 3 4; do # so that the supervisor waits for longer before the next one
+        pid=$(part reader)
+        kill -KILL "$pid"
+        wait_until 10 is_other reader "$pid"
+    done
+    kill -KILL "$(part reader)"
+    here sh -c 'cd "$0" && exec "$1"' "$SPOOL/active_jobs/23.1" "$MPRUN_BUILD/node-daemon/mprun-shepherd" >shepherd 2>&1 || true
+    cat shepherd # there is none to become
+    [ "$(stat -c %g "$GROUND"/ge-23.1-*)" = "$TEST_UID" ]
+    rm -r "$SPOOL/active_jobs/23.1"
+    mprund_gone
+}
+
+@test "a configuration that is read again and again keeps nobody waiting longer each time" {
+    for _ in 1 2 3 4 5 6 7 8; do
+        pid=$(part front)
+        SECONDS=0
+        kill -HUP "$MPRUND_PID"
+        wait_until 10 is_other front "$pid"
+    done
+    [ "$SECONDS" -le "$(patience 1)" ]
+    run -0 here "$MPRUND" status
+}
+
 @test "the parts die one by one, and the next ones serve the same job" {
     place sleep 1000 >placed 3>&- &
     wait_until 10 grep -q '^ok ' placed

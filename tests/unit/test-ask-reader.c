@@ -142,6 +142,14 @@ static void stop_reader(void)
     assert_true(WIFSTOPPED(status));
 }
 
+static void loop_once(void)
+{
+    struct loop_timer t;
+    loop_timer_init(&t, loop, (void (*)(void *))loop_stop, loop);
+    loop_timer_start(&t, 0, 0);
+    loop_run(loop);
+}
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static void each_question_gets_its_own_answer(void **state)
@@ -258,6 +266,72 @@ static void a_reader_that_dies_answers_nothing_and_the_next_one_does(void **stat
     assert_int_equal(e.code, EPIPE);
     start_reader();
     ask(READER_IS_KNOWN, "23.1", &a);
+    await(&left);
+    assert_int_equal(a.answers, 1);
+}
+
+struct finder {
+    struct findings all;
+    unsigned found, passes;
+    const struct finding *is;
+};
+
+static void look_again(void *arg)
+{
+    struct finder *f = arg;
+    struct reader_request q = {.manager = GRANT_GRIDENGINE, .job = "23.1"};
+    f->passes++;
+    f->found = (unsigned)findings_get(&f->all, FIND_TASK, READER_LOOK_UP, &q, -1, &f->is);
+    if (f->found)
+        loop_stop(loop);
+}
+
+static void what_is_asked_while_there_is_no_reader_the_next_one_answers(void **state)
+{
+    struct finder f = {.found = 0};
+    for (int dies_later = 0; dies_later < 2; dies_later++) {
+        findings_init(&f.all, &link_, 0, look_again, &f);
+        stop_reader();
+        if (dies_later)
+            look_again(&f);
+        assert_int_equal(kill(reader.pid, SIGKILL), 0);
+        assert_int_equal(part_wait(&reader), -SIGKILL);
+        while (link_.fd >= 0)
+            loop_once();
+        if (!dies_later)
+            look_again(&f);
+        assert_int_equal(f.found, 0);
+        start_reader();
+        run_until(&f.found);
+        assert_int_equal(f.is->n, 1);
+        assert_int_equal(f.is->answer->code, 0);
+        findings_free(&f.all);
+        f.found = 0;
+    }
+}
+
+static void without_a_reader_nothing_is_found_in_time(void **state)
+{
+    struct finder f = {.found = 0};
+    part_end(&reader);
+    reader.pid = 0;
+    findings_init(&f.all, &link_, 0, look_again, &f);
+    double asked = loop_now();
+    look_again(&f);
+    run_until(&f.found);
+    double took = loop_now() - asked;
+    assert_int_equal(f.is->n, 0);
+    assert_true(took >= 0.9 * READER_PATIENCE_S && took < READER_PATIENCE_S + patience(5));
+    findings_free(&f.all);
+}
+
+/* What the reader has answered in time counts, however late front comes to read it. */
+static void who_comes_late_to_an_answer_that_is_there_has_it(void **state)
+{
+    unsigned left = 0;
+    struct asker a = {.left = &left};
+    ask(READER_IS_KNOWN, "23.1", &a);
+    usleep((useconds_t)(READER_PATIENCE_S * 1.1e6));
     await(&left);
     assert_int_equal(a.answers, 1);
 }

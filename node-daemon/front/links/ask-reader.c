@@ -59,9 +59,19 @@ static void question_end(struct question *q, const struct reader_answer *a)
         r->calls.took(r->arg, was.uid, took);
 }
 
+static void readable(void *arg, int fd, unsigned events);
+
+/* Where front itself was held up the answer may be there, unread. */
 static void time_over(void *arg)
 {
-    question_end(arg, NULL);
+    struct question *q = arg;
+    struct reader_link *r = q->link;
+    uint64_t id = q->id;
+    if (r->fd >= 0)
+        readable(r, r->fd, LOOP_READ);
+    q = find(r, id);
+    if (q && !loop_timer_is_active(&q->timer))
+        question_end(q, NULL);
 }
 
 void reader_forget(struct reader_link *r, uint64_t id)

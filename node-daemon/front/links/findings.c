@@ -7,21 +7,40 @@
 #include "common/must.h"
 
 enum { ANSWERS_MAX = 65536 };
+static const double AGAIN_S = 0.05;
+
+static void try_again(void *arg)
+{
+    const struct findings *f = arg;
+    f->again(f->arg);
+}
 
 void findings_init(struct findings *f, struct reader_link *reader, uid_t uid,
                    void (*again)(void *arg), void *arg)
 {
     *f = (struct findings){.reader = reader, .uid = uid, .again = again, .arg = arg};
+    loop_timer_init(&f->retry, reader->loop, try_again, f);
 }
 
 void findings_free(struct findings *f)
 {
+    loop_timer_stop(&f->retry);
     for (size_t i = 0; i < FINDINGS; i++) {
         if (f->of[i].id)
             reader_forget(f->reader, f->of[i].id);
         free(f->of[i].answer);
         f->of[i] = (struct finding){.n = 0};
     }
+}
+
+/* A reader that is started again is there in a moment. */
+static void ask_the_next(struct finding *f)
+{
+    bool is_late = loop_now() - f->began >= READER_PATIENCE_S;
+    f->state = is_late ? FINDING_DONE : FINDING_NEW;
+    f->n = is_late ? f->n : 0;
+    if (!is_late)
+        loop_timer_start(&f->all->retry, AGAIN_S, 0);
 }
 
 static void answered(void *arg, const struct reader_answer *a)
@@ -36,7 +55,10 @@ static void answered(void *arg, const struct reader_answer *a)
     reader_forget(f->all->reader, f->id); /* of too many answers more may come */
     f->id = 0;
     f->state = FINDING_DONE;
-    f->all->again(f->all->arg);
+    if (!a)
+        ask_the_next(f);
+    if (f->state == FINDING_DONE)
+        f->all->again(f->all->arg);
 }
 
 int findings_get(struct findings *f, enum finding_kind kind, enum reader_op what,
@@ -47,8 +69,10 @@ int findings_get(struct findings *f, enum finding_kind kind, enum reader_op what
     if (one->state == FINDING_NEW && !f->is_held) {
         one->all = f;
         one->state = FINDING_ASKED;
+        if (one->began == 0)
+            one->began = loop_now();
         if (reader_ask(f->reader, f->uid, what, q, fd, answered, one, &one->id, NULL) < 0)
-            one->state = FINDING_DONE;
+            ask_the_next(one);
     }
     *ret = one;
     return one->state == FINDING_DONE;

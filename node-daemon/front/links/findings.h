@@ -2,7 +2,8 @@
 /* findings.h - the reader's answers for one request
  *
  * Front answers a request in several passes: a pass asks the reader for what is missing and stops;
- * when the answer has come, front begins again with what was found. */
+ * when the answer has come, front begins again with what was found. Where there is no reader, or it
+ * dies, the next one is asked, within READER_PATIENCE_S. */
 #pragma once
 
 #include "node-daemon/front/links/ask-reader.h"
@@ -11,7 +12,8 @@ enum finding_kind { FIND_PROOF, FIND_TASK, FIND_JOB, FIND_HOSTS, FIND_LIMIT, FIN
 
 struct finding {
     struct findings *all;
-    uint64_t id; /* of the question that is under way; 0: none is */
+    uint64_t id;  /* of the question that is under way; 0: none is */
+    double began; /* loop_now() when it was asked first; 0: it was not */
     enum { FINDING_NEW, FINDING_ASKED, FINDING_DONE } state;
     struct reader_answer *answer; /* n of them; none: the reader does not answer */
     size_t n;
@@ -23,6 +25,7 @@ struct findings {
     bool is_held;             /* until the reader is free for users */
     void (*again)(void *arg); /* something was found */
     void *arg;
+    struct loop_timer retry; /* where there was no reader */
     struct finding of[FINDINGS];
 };
 
