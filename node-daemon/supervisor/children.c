@@ -176,9 +176,10 @@ static int start_one(struct children *c, enum role role)
     return 0;
 }
 
-static void come_again(struct child *one)
+/* is_told: it has ended because it was told to. */
+static void come_again(struct child *one, bool is_told)
 {
-    bool ran_well = one->began > 0 && children_now() - one->began > RUNS_WELL_S;
+    bool ran_well = is_told || (one->began > 0 && children_now() - one->began > RUNS_WELL_S);
     one->pause = ran_well || one->pause == 0 ? PAUSE_FIRST_S : one->pause * 2;
     one->pause = one->pause < PAUSE_LAST_S ? one->pause : PAUSE_LAST_S;
     one->again = children_now() + one->pause;
@@ -192,7 +193,7 @@ void children_start(struct children *c)
             continue;
         if (start_one(c, (enum role)role) < 0) {
             log_error("start '%s': %s", programs[role], strerror(errno));
-            come_again(one);
+            come_again(one, false);
         }
     }
 }
@@ -203,15 +204,16 @@ void children_ended(struct children *c, pid_t pid, int status)
         struct child *one = &c->of[role];
         if (one->pid != pid)
             continue;
-        if (WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
+        bool is_told = status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+        if (WIFSIGNALED(status) && !is_told)
             log_warn("%s was killed by signal %d: it is started again", programs[role],
                      WTERMSIG(status));
-        else if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        else if (WIFEXITED(status) && !is_told)
             log_warn("%s ended with exit code %d: it is started again", programs[role],
                      WEXITSTATUS(status));
         cleanup_close(&one->control);
         one->pid = 0;
-        come_again(one);
+        come_again(one, is_told);
     }
 }
 
