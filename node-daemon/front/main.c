@@ -137,7 +137,6 @@ static void control_ready(void *arg, int fd, unsigned events)
     struct front *f = arg;
     enum gift gift;
     unsigned which;
-    struct error e;
     if (!start_has_gift())
         return;
     if (start_take(&f->start, &gift, &which) < 0) {
@@ -151,11 +150,10 @@ static void control_ready(void *arg, int fd, unsigned events)
         watch_link_renew(&f->watch);
     } else if (gift == GIFT_SENTINELS) {
         f->requests.sentinels = f->start.of[GIFT_SENTINELS];
-    } else if (gift == GIFT_ALL && server_listen(&f->server, &e) < 0) {
-        log_error("%s", e.text);
-    }
-    if (gift == GIFT_ALL)
+    } else if (gift == GIFT_ALL) {
+        server_listen(&f->server);
         sentinel_begin(f->requests.sentinels, f->jobs);
+    }
 }
 
 static void is_drained(void *arg)
@@ -227,8 +225,7 @@ static int open_front(struct front *f, struct error *err)
     f->requests.reader = &f->reader;
     f->requests.jobs = f->jobs;
     f->requests.refine = &f->refine;
-    if (server_open(&f->server, f->loop, &f->start, &f->requests, err) < 0)
-        return -1;
+    server_open(&f->server, f->loop, &f->start, &f->requests);
     watch_link_init(&f->watch, f->loop, &f->start, &f->requests);
     sentinel_begin(f->requests.sentinels, f->jobs);
     refine_resume(&f->refine);

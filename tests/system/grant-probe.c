@@ -12,21 +12,19 @@
  *                                   and ends when the other end has closed the last one
  *   grant-probe hold N FILE         as silent, but writes its pid to FILE when they are open, and
  *                                   stays
- *   grant-probe full N UID OTHER    as root: while UID has N connections OTHER asks, then root
- *   grant-probe flood N             N requests for a place: prints how many had which result
- *   grant-probe deaf N FILE         N requests for the status whose answers are not read; writes
- *                                   its pid to FILE, and stays
- *   grant-probe gone N              N connections, with a request or without, that are closed
- *                                   before the answer
- *   grant-probe storm THREADS UID USERS FILE  as root: connect and ask as often as can be, from
- *                                   THREADS threads of low priority of the users UID, UID+1, ...;
- *                                   writes its pid to FILE, and stays
- *   grant-probe latency N           how long N requests for the status take
- *   grant-probe load N              a request with N descriptors
- *   grant-probe linger FILE         hand over, with a request behind three others, the only
- * descriptor of a TCP socket whose close lingers; writes FILE, and stays grant-probe reuse PID-FILE
- * ask with the socket of a process that has ended, while another one has its number, which is
- * written to PID-FILE
+ *   grant-probe late FRONT          as root: connect, and ask while FRONT, a process, is stopped
+ * for longer than it gives a connection to ask grant-probe full N UID OTHER    as root: while UID
+ * has N connections OTHER asks, then root grant-probe flood N             N requests for a place:
+ * prints how many had which result grant-probe deaf N FILE         N requests for the status whose
+ * answers are not read; writes its pid to FILE, and stays grant-probe gone N              N
+ * connections, with a request or without, that are closed before the answer grant-probe storm
+ * THREADS UID USERS FILE  as root: connect and ask as often as can be, from THREADS threads of low
+ * priority of the users UID, UID+1, ...; writes its pid to FILE, and stays grant-probe latency N
+ * how long N requests for the status take grant-probe load N              a request with N
+ * descriptors grant-probe linger FILE         hand over, with a request behind three others, the
+ * only descriptor of a TCP socket whose close lingers; writes FILE, and stays grant-probe reuse
+ * PID-FILE ask with the socket of a process that has ended, while another one has its number, which
+ * is written to PID-FILE
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -165,6 +163,19 @@ static int silent(int n, const char *file)
     printf("%d let in\n", in);
     free(fds);
     return 0;
+}
+
+static int late(pid_t front)
+{
+    struct grant_request q;
+    int fd = dial();
+    grant_request_init(&q, GRANT_STATUS, GRANT_ANY);
+    usleep(300000); /* it has accepted it by then; if not, the test is the same */
+    if (kill(front, SIGSTOP) < 0 || send(fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+        die("ask");
+    usleep(1500000);
+    (void)kill(front, SIGCONT);
+    return hear(fd) != GRANT_OK;
 }
 
 /* As root: while a user holds N connections another one asks, and then root itself. */
@@ -472,6 +483,8 @@ int main(int argc, char **argv)
         return silent(atoi(argv[2]), NULL);
     if (!strcmp(what, "hold") && argc == 4)
         return silent(atoi(argv[2]), argv[3]);
+    if (!strcmp(what, "late") && argc == 3)
+        return late((pid_t)atol(argv[2]));
     if (!strcmp(what, "full") && argc == 5)
         return full(atoi(argv[2]), (uid_t)atol(argv[3]), (uid_t)atol(argv[4]));
     if (!strcmp(what, "flood") && argc == 3)

@@ -251,8 +251,10 @@ is_locked() { ! flock -n "$1" true; }
     job_start 12.1 sleep 1000
     wait_until 10 here test -e /run/mprun/sentinels/12.1
     for way in 'rm $s' 'touch $s.new; mv $s.new $s' 'rm -r /run/mprun; true' 'mv /run/mprun /run/moved' \
-        'rm -r /run/mprun; touch /run/mprun; sleep 1.2; rm /run/mprun'; do # where it cannot be made for a while
+        'rm -r /run/mprun; touch /run/mprun; sleep 1.2; rm /run/mprun' `# where it cannot be made for a while` \
+        'rm /run/mprun/mprund-root.sock' "kill -KILL $(mprund_part front); rm -r /run/mprun"; do
         here sh -c "s=/run/mprun/mprund.sock; $way"
+        wait_until 10 here test -S /run/mprun/mprund-root.sock
         wait_until 10 here "$MPRUND" status
         wait_until 10 here test -e /run/mprun/sentinels/12.1
     done

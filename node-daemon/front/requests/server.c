@@ -12,6 +12,7 @@
 #include "node-daemon/front/requests/server.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -88,9 +89,17 @@ static void turn_away(int fd, const char *why)
     (void)send(fd, &a, sizeof(a), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+static bool has_asked(const struct connection *c)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    return c->state == IS_SILENT && poll(&p, 1, 0) == 1;
+}
+
 static void time_over(void *arg)
 {
     struct connection *c = arg;
+    if (has_asked(c)) /* mprund itself was held up, and hears it now */
+        return;
     log_debug("pid %d of user %u %s in time", (int)c->client.pid, (unsigned)c->client.uid,
               c->state == IS_HEARING  ? "did not hear its answer"
               : c->state == IS_SILENT ? "did not ask"
@@ -177,6 +186,7 @@ static void hear(struct connection *c)
     c->asked = q;
     c->asked_len = (size_t)n;
     c->state = IS_NEXT;
+    loop_timer_stop(&c->timer); /* when its turn comes is not up to it */
     if (!loop_timer_is_active(&c->server->turn))
         loop_timer_start(&c->server->turn, 0, 0);
 }
@@ -388,13 +398,21 @@ static void root_comes(void *arg, int fd, unsigned events)
 
 /* ---- the sockets ----------------------------------------------------------------------------- */
 
-/* Somebody may have removed them, or the whole directory. */
+/* 0: nothing is there. */
+static ino_t inode_of(const char *path)
+{
+    struct stat at;
+    return lstat(path, &at) == 0 ? at.st_ino : 0;
+}
+
+/* Somebody may have removed them, or the whole directory, also before this daemon began. */
 static int is_there(const struct server *s)
 {
-    struct stat at, lock, sentinels = {.st_nlink = 1};
+    struct stat lock, sentinels = {.st_nlink = 1};
     if (s->requests->sentinels >= 0)
         (void)fstat(s->requests->sentinels, &sentinels);
-    return lstat(GRANT_SOCKET, &at) == 0 && at.st_ino == s->inode &&
+    return s->inode != 0 && inode_of(GRANT_SOCKET) == s->inode && s->roots_inode != 0 &&
+           inode_of(GRANT_ROOT_SOCKET) == s->roots_inode &&
            fstat(s->start->of[GIFT_LOCK], &lock) == 0 && lock.st_nlink > 0 &&
            sentinels.st_nlink > 0;
 }
@@ -419,32 +437,28 @@ static void give_sign(void *arg)
     (void)start_tell(TOLD_SOCKETS_GONE);
 }
 
-int server_listen(struct server *s, struct error *err)
+void server_listen(struct server *s)
 {
-    struct stat at;
     int fd = s->start->of[GIFT_SOCKET], roots = s->start->of[GIFT_ROOT_SOCKET];
-    if (lstat(GRANT_SOCKET, &at) < 0)
-        return error_errno(err, errno, "listen at '%s'", GRANT_SOCKET);
     loop_io_destroy(s->io);
     loop_io_destroy(s->roots_io);
     s->io = loop_io_create(s->loop, fd, LOOP_READ, users_come, s);
     s->roots_io = roots < 0 ? NULL : loop_io_create(s->loop, roots, LOOP_READ, root_comes, s);
-    s->inode = at.st_ino;
+    s->inode = inode_of(GRANT_SOCKET);
+    s->roots_inode = inode_of(GRANT_ROOT_SOCKET);
     s->tell_again = 0;
     loop_timer_start(&s->sign, 0, GRANT_SIGN_S);
-    return 0;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-int server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests,
-                struct error *err)
+void server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests)
 {
     *s = (struct server){.loop = l, .start = start, .requests = requests};
     loop_timer_init(&s->again, l, accept_again, s);
     loop_timer_init(&s->sign, l, give_sign, s);
     loop_timer_init(&s->turn, l, answer_next, s);
-    return server_listen(s, err);
+    server_listen(s);
 }
 
 void server_drain(struct server *s, void (*drained)(void *arg), void *arg)

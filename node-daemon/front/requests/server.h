@@ -9,7 +9,7 @@ struct server {        /* server.c's */
     struct loop *loop; /* NULL: it is not there yet */
     struct requests *requests;
     struct start *start;
-    ino_t inode; /* of the socket's file */
+    ino_t inode, roots_inode; /* of the sockets' files; 0: it was not there */
     struct loop_io *io, *roots_io;
     struct loop_timer again; /* after running out of descriptors */
     struct loop_timer sign;  /* of life */
@@ -23,12 +23,10 @@ struct server {        /* server.c's */
     void *arg;
 };
 
-/* Listen at the sockets in start, and show signs of life. start and requests must outlive it. -1
- * with err. */
-int server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests,
-                struct error *err);
-/* The sockets were made again: listen at the new ones. 0, or -1 with err. */
-int server_listen(struct server *s, struct error *err);
+/* Listen at the sockets in start, and show signs of life. start and requests must outlive it. */
+void server_open(struct server *s, struct loop *l, struct start *start, struct requests *requests);
+/* The sockets were made again: listen at the new ones. */
+void server_listen(struct server *s);
 /* Something about jobs is settled: answer the clients that wait for it. */
 void server_settled(struct server *s);
 /* The reader has worked so long for this user, and is free for the next one. */
