@@ -7,6 +7,7 @@
  * configuration and no byte of a user's. READY: a descriptor that hears when mprund serves, or -1;
  * PIDFILE: "": none. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -204,6 +205,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "mprund-supervisor: mprund starts this program\n");
         return CODE_FAILED;
     }
+    (void)fcntl(atoi(argv[1]), F_SETFD, FD_CLOEXEC); /* who has it open keeps others waiting */
     self[n] = 0;
     *strrchr(self, '/') = 0;
     struct supervisor s = {.children = {.directory = self},

@@ -293,6 +293,20 @@ without_v2() {
     done
 }
 
+# systemd is said to have made the scope, and has not
+@test "a start in the background that fails when it has started the holder of the scope ends" {
+    needs_tool systemd-run
+    mprund_kill
+    sed -i 's/^systemd = .*/systemd = yes/' "$MPRUND_CONF"
+    printf '#!/bin/sh\necho $$ >%q\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n' "$TMPDIR/holder" >run
+    chmod 755 run
+    run here unshare --mount sh -c 'mount --bind "$1" /usr/bin/systemd-run && shift && exec "$@"' sh run \
+        "$MPRUND" --config "$MPRUND_CONF" --daemon --pidfile /run/mprund.pid 3>&-
+    kill "$(cat holder)"
+    [ "$status" -eq 1 ]
+    [[ $output == *"open the cgroup of mprund-jobs.scope"* ]]
+}
+
 @test "a SIGTERM ends the daemon and no job" {
     job_start 12.1 sleep 1000
     kill -TERM "$MPRUND_PID"
