@@ -26,11 +26,6 @@ int enter_and_exec(const struct mprund_options *o, struct error *err)
     struct grant_request q;
     struct grant_answer a;
     grant_request_init(&q, GRANT_ENTER, GRANT_SITE);
-    if (!grant_is_job_name(o->job))
-        return error_set(err, EINVAL,
-                         "--job %s: 1 to 40 letters, digits, '.' and '_' are wanted, the first a "
-                         "letter or digit",
-                         o->job);
     snprintf(q.job, sizeof(q.job), "%s", o->job);
     q.memory = o->memory;
     q.pids = o->pids;

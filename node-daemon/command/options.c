@@ -107,6 +107,11 @@ static int check_use(const struct mprund_options *o, struct error *err)
         return error_set(err, EINVAL, "--json goes with the word status");
     if (is_enter && (!o->job || !o->user || !o->command[0]))
         return error_set(err, EINVAL, "enter needs --job NAME, --user NAME and a command");
+    if (is_enter && !grant_is_job_name(o->job))
+        return error_set(err, EINVAL,
+                         "--job %s: 1 to 40 letters, digits, '.' and '_' are wanted, the first a "
+                         "letter or digit",
+                         o->job);
     if (o->word && !is_enter && o->command[0])
         return error_set(err, EINVAL, "unexpected word '%s'", o->command[0]);
     return 0;
@@ -122,6 +127,10 @@ static int check_background(const struct mprund_options *o, struct error *err)
                          "--daemon with --tracefile needs the absolute path of a file");
     if (o->sentinel_dir && o->sentinel_dir[0] != '/')
         return error_set(err, EINVAL, "--daemon with --sentinel-dir needs an absolute path");
+    if (o->pidfile && o->pidfile[0] != '/')
+        return error_set(err, EINVAL, "--daemon with --pidfile needs an absolute path");
+    if (o->config && o->config[0] != '/')
+        return error_set(err, EINVAL, "--daemon with --config needs an absolute path");
     return 0;
 }
 

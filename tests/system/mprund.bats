@@ -68,6 +68,8 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
 }
 
 @test "only root enters a job" {
+    run -2 here "$MPRUND" enter --job ../12 --user "$TEST_UID" true
+    [[ $output == *"--job ../12: 1 to 40 letters"* ]]
     run as_nobody "$GRANT_PROBE" enter 12.1 "$TEST_UID"
     [[ $output == "refused  only root enters a job"* ]]
     run as_nobody "$MPRUND" enter --job 12.1 --user "$TEST_UID" true
@@ -236,6 +238,10 @@ is_stuck() { here "$MPRUND" status | grep -q stuck; }
     done
     here "$MPRUND" status
     [ ! -d "$(dirname "$GROUND")/elsewhere" ]
+    for option in --config --pidfile; do # in the background the directory is another one
+        run -2 here "$MPRUND" --daemon $option some.file
+        [[ $output == *"--daemon with $option needs an absolute path"* ]]
+    done
     # what users may lock is no daemon's
     run ! as_nobody flock /run/mprun/mprund.sock.lock true
     exec {holder}> >(as_nobody flock "$GROUND" flock /run/mprun cat)
