@@ -50,8 +50,9 @@ static int prepare(struct run *r, struct step_plan *plan, const struct cmdline *
 {
     struct inherited user;
     inherited_replace(&user);
-    if (run_create_loop(r, err) < 0 || step_watch_signals(r, err) < 0 ||
-        step_plan_make(plan, cmd, as_mpirun, err) < 0 || step_plan_find_starter(plan, err) < 0)
+    if (step_report_check(cmd, err) < 0 || run_create_loop(r, err) < 0 ||
+        step_watch_signals(r, err) < 0 || step_plan_make(plan, cmd, as_mpirun, err) < 0 ||
+        step_plan_find_starter(plan, err) < 0)
         return -1;
     cores_await(&r->cores, plan);
     if (step_plan_complete(plan, &user, err) < 0)

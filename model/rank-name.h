@@ -24,3 +24,5 @@ static inline bool rank_name_equal(struct rank_name a, struct rank_name b)
 enum { RANK_NAME_TEXT = 40 };
 /* For people: "7", in another world "1.7", restarted "0.7.2". Returns buf, of RANK_NAME_TEXT. */
 const char *rank_name_format(struct rank_name r, char *buf);
+/* Copies word, and replaces %r by the rank and %h by the host. The caller frees it. */
+char *rank_name_fill_in(const char *word, struct rank_name r, const char *host);

@@ -162,6 +162,24 @@ const char *rank_name_format(struct rank_name r, char *buf)
     return buf;
 }
 
+char *rank_name_fill_in(const char *word, struct rank_name r, const char *host)
+{
+    char name[RANK_NAME_TEXT];
+    struct text_writer text;
+    FILE *f = text_begin(&text);
+    for (; *word; word++) {
+        bool is_rank = word[0] == '%' && word[1] == 'r', is_host = word[0] == '%' && word[1] == 'h';
+        if (is_rank)
+            fputs(rank_name_format(r, name), f);
+        else if (is_host)
+            fputs(host, f);
+        else
+            fputc(*word, f);
+        word += is_rank || is_host;
+    }
+    return text_end(&text);
+}
+
 static void print_cycle(FILE *f, const struct rank_cycle *c)
 {
     char first[RANK_NAME_TEXT], last[RANK_NAME_TEXT];

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,4 +201,25 @@ int json_write_file(struct json *j, const char *path, struct error *err)
     if (strcmp(path, "-") == 0)
         return write_text(STDOUT_FILENO, text, "standard output", err);
     return write_path(path, text, err);
+}
+
+int json_may_write(const char *path, struct error *err)
+{
+    struct stat st;
+    if (json_available(err) < 0)
+        return -1;
+    if (strcmp(path, "-") == 0)
+        return 0;
+    bool is_there = stat(path, &st) == 0;
+    if (is_there && S_ISDIR(st.st_mode))
+        return error_errno(err, EISDIR, "open '%s'", path);
+    if (is_there && !S_ISREG(st.st_mode))
+        return access(path, W_OK) == 0 ? 0 : error_errno(err, errno, "open '%s'", path);
+    AUTO_FREE char *target = is_there ? realpath(path, NULL) : NULL;
+    AUTO_FREE char *directory = must(strdup(target ? target : path));
+    char *slash = strrchr(directory, '/');
+    strcpy(slash ? slash + 1 : directory, slash ? "" : ".");
+    return access(directory, W_OK | X_OK) == 0
+               ? 0
+               : error_errno(err, errno, "create a file in '%s'", directory);
 }

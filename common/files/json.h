@@ -24,3 +24,5 @@ void json_put_bool(struct json *in, const char *key, int value);
 /* Write to a file ("-": standard output), which has either its old content or all of the new. Takes
  * j (NULL: there is no library). 0, or -1 with err. */
 int json_write_file(struct json *j, const char *path, struct error *err);
+/* Could that be done now, as far as can be known without writing? 0, or -1 with err. */
+int json_may_write(const char *path, struct error *err);

@@ -2,6 +2,7 @@
 #include "launcher/explain/foresee.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,32 @@ static int try_programs(const struct host_table *hosts, struct error *err)
     return 0;
 }
 
+/* The file that the rank would read here. */
+static int try_input(const struct step *s, const struct app *a, struct rank_name rank,
+                     const char *host, struct error *err)
+{
+    AUTO_FREE char *path = rank_name_fill_in(s->stdin_file, rank, host);
+    AUTO_CLOSE int at = open(a->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return faccessat(at, path, R_OK, AT_EACCESS) == 0
+               ? 0
+               : error_errno(err, errno, "start rank %u on %s: read standard input from '%.400s'",
+                             rank.rank, host, path);
+}
+
+/* Those of this machine's ranks (--stdin file:PATH). */
+static int try_inputs(const struct host_table *hosts, struct error *err)
+{
+    const struct step_plan *p = hosts->plan;
+    for (uint32_t i = 0; p->step.stdin_target == STDIN_FILE && i < p->step.nranks; i++) {
+        struct rank_name rank = {.rank = i};
+        int64_t host = rank_map_host(&p->placement.map, rank);
+        if (host >= 0 && p->alloc.hosts[host].here &&
+            try_input(&p->step, step_app_of(&p->step, rank), rank, hosts->all[host].name, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int foresee(const struct host_table *hosts, struct step_record *record, struct error *err)
 {
     struct error e, *first = err;
@@ -147,5 +174,5 @@ int foresee(const struct host_table *hosts, struct step_record *record, struct e
             first = &e; /* which counts no more */
             rc = -1;
         }
-    return try_programs(hosts, first) < 0 ? -1 : rc;
+    return try_programs(hosts, first) < 0 || (rc == 0 && try_inputs(hosts, first) < 0) ? -1 : rc;
 }

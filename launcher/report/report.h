@@ -24,6 +24,7 @@
 #include "model/usage.h"
 
 struct step_plan;
+struct cmdline;
 struct step_record;
 
 /* All strings and arrays are the caller's and stay; a NULL string is unknown. */
@@ -174,6 +175,8 @@ void report_put_limits(struct json *in, const struct limits *l, const enum limit
 
 /* ---- write-reports.c ------------------------------------------------------------------------- */
 
+/* Before the step: can the file of --report-json be written, as far as is known? 0, or -1. */
+int step_report_check(const struct cmdline *cmd, struct error *err);
 /* Writes the reports that the command line asks for, with the user's umask. first: the rank's
  * failure that ended the step; text: the sentence on the step's end, "" for none. Returns 0, or -1
  * with one of the errors. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "common/cleanup.h"
+#include "common/files/json.h"
 #include "common/must.h"
 #include "common/text/text.h"
 #include "launcher/step/step-record.h"
@@ -76,6 +77,14 @@ static void print_reports(const struct report_options *o, const struct report *r
         report_print_containment(report, out);
     AUTO_FREE char *text = text_end(&writer);
     fputs(text, stderr);
+}
+
+int step_report_check(const struct cmdline *cmd, struct error *err)
+{
+    const char *path = cmd->report.json;
+    return !path || json_may_write(path, err) == 0
+               ? 0
+               : error_context(err, "write the report '%s'", path);
 }
 
 int step_report_write(const struct step_plan *plan, const struct step_record *record,

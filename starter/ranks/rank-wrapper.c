@@ -17,20 +17,8 @@ bool rank_is_wrapped(const struct rank *r)
 
 char *rank_fill_in(const char *word, uint32_t world, const struct rank *r)
 {
-    char name[RANK_NAME_TEXT];
     struct rank_name any = {.world = world, .rank = r->name.rank}; /* incarnation */
-    struct text_writer text;
-    FILE *f = text_begin(&text);
-    for (; *word; word++) {
-        if (word[0] == '%' && word[1] == 'r')
-            fputs(rank_name_format(any, name), f);
-        else if (word[0] == '%' && word[1] == 'h')
-            fputs(launch_here(r->all->with->launch)->host, f);
-        else
-            fputc(*word, f);
-        word += word[0] == '%' && (word[1] == 'r' || word[1] == 'h');
-    }
-    return text_end(&text);
+    return rank_name_fill_in(word, any, launch_here(r->all->with->launch)->host);
 }
 
 char **rank_wrapped_argv(const struct rank *r, const char *program)

@@ -185,18 +185,27 @@ END
     [ $n = 2 ]
 }
 
-@test "a report that cannot be written is one line that names it, and 125, or the code of a step that failed" {
-    reason="create 'missing/report.json.*.new': No such file or directory"
-    run -125 --separate-stderr mprun -n 1 --report-json missing/report.json true
-    [[ $stderr == "mprun: write the report 'missing/report.json': "$reason ]]
-    run -3 --separate-stderr mprun -n 1 --report-json missing/report.json sh -c 'exit 3'
-    [[ $stderr == *"mprun: write the report 'missing/report.json': "$reason ]]
+@test "a report that cannot be written is said before the start; at the end with 125, or the code of a step that failed" {
+    for option in -v --dry-run; do
+        run -125 --separate-stderr mprun -n 1 $option --report-json missing/report.json touch started
+        [[ $stderr == *"mprun: write the report 'missing/report.json': create a file in 'missing/': No such file or directory" ]]
+    done
+    run -125 --separate-stderr mprun -n 1 --report-json . touch started
+    [ "$stderr" = "mprun: write the report '.': open '.': Is a directory" ]
+    [ ! -e started ]
+    mkdir gone
+    run -3 --separate-stderr mprun -n 1 --report-json gone/report.json sh -c 'rmdir gone; exit 3'
+    [[ $stderr == *"mprun: write the report 'gone/report.json': create 'gone/report.json."*".new': No such file or directory" ]]
     run -125 --separate-stderr mprun -n 1 --report-json /dev/full true
     [[ $stderr == "mprun: write the report '/dev/full': "*": No space left on device" ]]
     run -125 sh -c '"$1" -n 1 --report-json - true >/dev/full' sh "$MPRUN"
 }
 
 @test "--dry-run starts nothing and prints where each rank would run" {
+    echo >in.0
+    run -125 --separate-stderr mprun -n 2 --oversubscribe --stdin file:in.%r --dry-run cat
+    [[ $stderr == "mprun: start rank 1 on "*": read standard input from 'in.1': No such file or directory" ]]
+    run -0 --separate-stderr mprun -n 1 --stdin file:in.%r --dry-run cat
     run -0 --separate-stderr mprun --rm local:2 -n 4 --dry-run touch started
     [ ! -e started ]
     [[ $output == *"ranks 0 to 1"*"ranks 2 to 3"* ]]

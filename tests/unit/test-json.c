@@ -134,6 +134,15 @@ static void a_file_that_cannot_be_made_is_named_with_the_reason(void **state)
     assert_non_null(strstr(err.text, "'/nonexistent/report"));
     assert_non_null(strstr(err.text, "No such file"));
     json_free(NULL);
+    /* and that is known before */
+    assert_int_equal(json_may_write("/nonexistent/report", &err), -1);
+    assert_int_equal(err.code, ENOENT);
+    assert_int_equal(json_may_write(directory, &err), -1);
+    assert_int_equal(err.code, EISDIR);
+    assert_int_equal(json_may_write("/dev/null", &err), 0);
+    assert_int_equal(json_may_write("-", &err), 0);
+    assert_int_equal(json_may_write("report", &err), 0);
+    assert_int_equal(json_may_write(file, &err), 0);
 }
 
 int main(void)
