@@ -10,7 +10,7 @@
 #include "common/buffer.h"
 #include "wire/messages/frame.h"
 
-#define LETTERS "rRthNnpgjJsu%"
+#define LETTERS "rRthNnpgqjJsu%"
 
 /* The next letter behind a '%', and the width before it; NULL: there is none. */
 static const char *next_letter(const char *at, int *ret_width)
@@ -33,6 +33,7 @@ int output_pattern_check(const char *pattern, struct error *err)
             return error_set(err, EINVAL,
                              "'%%%.1s' in '%.60s' means nothing; known are %%r (rank), %%h (host), "
                              "%%j (job), %%s (stream), %%p (process), %%g (number of the program), "
+                             "%%q (of the queue's command), "
                              "%%t (time), %%n (number of the host), %%u (user), %%%%",
                              at, pattern);
     return 0;
@@ -90,7 +91,7 @@ static const char *letter_text(const struct output_names *o, char letter, int wi
                                const struct bulk_header *h, const char *ranks, char text[32])
 {
     struct output_rank rank = {.app = -1};
-    if ((letter == 'p' || letter == 'g') && o->describe)
+    if ((letter == 'p' || letter == 'g' || letter == 'q') && o->describe)
         o->describe(o->arg, h->name, &rank);
     switch (letter) {
     case 'r':
@@ -104,6 +105,8 @@ static const char *letter_text(const struct output_names *o, char letter, int wi
         return rank.pid ? number_text(width, rank.pid, text) : "-";
     case 'g':
         return rank.app >= 0 ? number_text(width, rank.app, text) : "-";
+    case 'q':
+        return rank.command ? number_text(width, rank.command, text) : "-";
     case 'h':
     case 'N':
         return o->hosts[host];

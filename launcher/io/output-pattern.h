@@ -5,11 +5,12 @@
  *     %h %N  host                  %n  its number in the step
  *     %p  process of the rank      %g  number of its program in the line, from 0
  *     %j %J  job, or step          %s  "stdout" or "stderr"      %u  user     %%  '%'
+ *     %q  number of the queue's command, from 1
  *     %t  the time at which the line was begun; not in names of files
  *
  * A number between '%' and a number's letter is a width, filled with zeros. What is not known is
  * "-": the process of a rank whose start was not reported, the program of a rank that
- * MPI_Comm_spawn has added. */
+ * MPI_Comm_spawn has added, the command where there is no queue. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,6 +29,7 @@ struct output_rank {
     int64_t pid;         /* on its host; 0: not known */
     int64_t app;         /* number of its program in the line; -1: none */
     const char *program; /* as typed; NULL: not known */
+    int64_t command;     /* of the queue, from 1; 0: there is no queue */
 };
 
 struct output_names {

@@ -9,6 +9,8 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
+#include "common/processes/spawn.h"
+#include "common/text/number.h"
 #include "launcher/tunables.h"
 #include "launcher/run.h"
 #include "wire/flow-control.h"
@@ -149,6 +151,9 @@ static void describe_rank(void *arg, struct rank_name name, struct output_rank *
             continue;
         ret->app = name.world == 0 ? (int64_t)i : -1;
         ret->program = w->apps[i].argv[0];
+        const char *command =
+            r->queue ? spawn_env_value(w->apps[i].envp, "MPRUN_QUEUE_NUMBER") : NULL;
+        (void)(command && number_parse(command, NULL, 1, INT64_MAX, &ret->command, NULL));
     }
 }
 

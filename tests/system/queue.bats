@@ -44,6 +44,14 @@ b-1 b 1
 b-2 b 2" ]
 }
 
+@test "--outfile-pattern out.%q: each command of a queue has a file of its own" {
+    queue --queue ::: --outfile-pattern 'out.%3q' --errfile-pattern 'err.%q.%r' sh -c 'echo $0; echo $0 >&2' ::: a b c
+    [[ $status = 0 && -z $output$stderr ]]
+    [ "$(cat out.001 out.002 out.003 err.1.0 err.2.0 err.3.0 | paste -sd' ')" = "a b c a b c" ]
+    run -0 --separate-stderr mprun --rm local -n 1 --prepend-pattern '%q ' echo x
+    [ "$output" = "- x" ]
+}
+
 @test "--dry-run and --explain of a queue leave the joblog as it is" {
     printf '%s\n' 'touch first' 'touch second' >q
     echo joblog >log

@@ -301,7 +301,7 @@ int cmdline_check_output(const struct cmdline *c, struct error *err)
                          "--merge-stderr-to-stdout leaves nothing for the file '%.60s' of standard "
                          "error; keep one of both",
                          to[1]);
-    char letter = o->merge_lines && f->pattern ? output_pattern_has(f->pattern, "hNnpg") : 0;
+    char letter = o->merge_lines && f->pattern ? output_pattern_has(f->pattern, "hNnpgq") : 0;
     if (f->json && (f->tag || f->timestamp || f->pattern || o->merge_lines))
         return error_set(err, EINVAL,
                          "an object of '--output json' has rank, host, stream and time of one line "
