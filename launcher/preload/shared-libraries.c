@@ -129,7 +129,10 @@ static void read_configuration(char **list, const char *file, unsigned depth)
         glob_t found;
         line[strcspn(line, "#\n")] = 0;
         if (sscanf(line, " include %1023s", word) == 1) {
-            if (depth < CONF_DEPTH && glob(word, 0, NULL, &found) == 0) {
+            /* a relative one is beside the file, as Red Hat has it */
+            AUTO_FREE char *pattern = text_format(
+                "%.*s%s", *word == '/' ? 0 : (int)(strrchr(file, '/') + 1 - file), file, word);
+            if (depth < CONF_DEPTH && glob(pattern, 0, NULL, &found) == 0) {
                 for (size_t i = 0; i < found.gl_pathc; i++)
                     read_configuration(list, found.gl_pathv[i], depth + 1);
                 globfree(&found);

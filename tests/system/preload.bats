@@ -74,6 +74,12 @@ END
     [ "$output" = "$TMPDIR/p/lib" ] || [ "$(tail -n 1 <<<"$output")" = "$TMPDIR/p/lib" ]
     LD_LIBRARY_PATH= run -125 --separate-stderr mprun -n 1 --preload-libs p/asks
     [[ $stderr == *"'"*"p/asks' needs the library 'libanswer.so', which is not found here"* ]]
+    # a directory of /etc/ld.so.conf.d, which Red Hat's ld.so.conf names as one beside itself
+    { [ -d /etc/ld.so.conf.d ] && unshare --mount mount --bind /etc /etc 2>/dev/null; } || return 0
+    mkdir conf.d && cp /etc/ld.so.conf.d/*.conf conf.d && echo "$TMPDIR/p/lib" >conf.d/own.conf && echo 'include ld.so.conf.d/*.conf' >conf
+    LD_LIBRARY_PATH= run -0 --separate-stderr unshare --mount sh -c 'mount --bind conf /etc/ld.so.conf &&
+        mount --bind conf.d /etc/ld.so.conf.d && exec "$@"' sh "$MPRUN" -n 1 --preload-libs p/asks
+    [[ $output == "p/asks 42 "* ]]
 }
 
 @test "libraries are found as the loader finds them: RUNPATH, RPATH, ORIGIN, one that another needs" {

@@ -75,6 +75,10 @@ static int check_named_places(const struct placement_options *p, struct error *e
         return error_set(err, EINVAL,
                          "hosts are filled in order ('--byslot', '--map-by slot', block), or get "
                          "ranks in turn ('--bynode', '--map-by node', cyclic); keep one");
+    if (p->bind.list_kind == CPU_LIST_EACH && p->bind.policy == BIND_NONE)
+        return error_set(err, EINVAL,
+                         "'--bind-to none' and a list of what each rank is bound to contradict "
+                         "each other; keep one");
     if (p->needs_rank_file && !p->rank_file)
         return error_set(err, EINVAL,
                          "'--map-by rankfile' needs a file; write '--rankfile FILE', or '--map-by "

@@ -91,6 +91,8 @@ static int begin_list(struct binding_request *b, enum cpu_list_kind kind, struct
 {
     if (b->list_kind != CPU_LIST_NONE)
         return error_set(err, EINVAL, "hardware threads are listed twice; keep one list");
+    if (kind == CPU_LIST_EACH && b->policy == BIND_NONE)
+        return error_set(err, EINVAL, "it contradicts '--bind-to none'; keep one");
     b->list_kind = kind;
     b->policy = kind == CPU_LIST_EACH ? BIND_TO : b->policy;
     return 0;

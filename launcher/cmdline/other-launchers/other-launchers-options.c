@@ -323,14 +323,7 @@ static int apply_cc(void *target, const char *value, struct error *err)
     return bind_each(target, value, err);
 }
 
-/* The NUMA nodes of each host that are used. */
-static int apply_numa_list(void *target, const char *value, struct error *err)
-{
-    char how[128];
-    snprintf(how, sizeof(how), "numa:%.100s", value);
-    return cmdline_apply_named(target, "--cpu-set", how, err);
-}
-
+/* The first NUMA nodes of each host are used. */
 static int apply_numa_count(void *target, const char *value, struct error *err)
 {
     char how[32];
@@ -338,7 +331,7 @@ static int apply_numa_count(void *target, const char *value, struct error *err)
     if (cmdline_set_count(&n, value, strlen(value), err) < 0)
         return -1;
     snprintf(how, sizeof(how), n > 1 ? "0-%u" : "0", n - 1);
-    return apply_numa_list(target, how, err);
+    return cmdline_apply_other(target, "--cpu-set numa:@", how, err);
 }
 
 /* Hardware threads of a core that count as CPUs. */
@@ -375,6 +368,8 @@ static int apply_aprun_memory(void *target, const char *value, struct error *err
     char size[32];
     size_t len = strspn(value, "0123456789kKmMgG.");
     bool bare = value[len ? len - 1 : 0] >= '0' && value[len ? len - 1 : 0] <= '9';
+    if (strcasecmp(value + len, "h") != 0 && strcasecmp(value + len, "hs") != 0 && value[len])
+        return error_set(err, EINVAL, "'%.60s' is no size such as 1500, 2g or 2gh", value);
     snprintf(size, sizeof(size), "%.*s%s", (int)(len < 24 ? len : 24), value, bare ? "M" : "");
     return cmdline_apply_named(target, "--mem-per-rank", size, err);
 }
@@ -795,7 +790,8 @@ static const struct option_def table[] = {
 
     /* aprun */
     IS("-cc --cc --cpu-binding", "HOW", IN(APRUN), apply_cc, "--bind-to core, numa or none"),
-    IS("-sl --sl --numa-node-list", "LIST", IN(APRUN), apply_numa_list, "--cpu-set numa:LIST"),
+    MEANS("-sl --sl --numa-node-list", "LIST", IN(APRUN), "--cpu-set numa:@",
+          "--cpu-set numa:LIST"),
     IS("-sn --sn --numa-nodes-per-node", "N", IN(APRUN), apply_numa_count, "--cpu-set numa:0-N"),
     {"--pes", "N", NULL, "-n", .apply = cmdline_apply_np, .variants = IN(APRUN)},
     MEANS("--pes-per-node", "N", IN(APRUN), "--npernode @", "--npernode"),
@@ -1020,9 +1016,9 @@ static const struct option_def table[] = {
 /* Is this an option about ranks or cores? It holds for the program that stands behind it. */
 bool cmdline_is_peers_app_option(const struct option_def *def)
 {
-    static option_fn *const places[] = {anyway,          apply_hydra_bind, apply_cc,
-                                        apply_depth,     apply_het_group,  apply_cpus_per_core,
-                                        apply_numa_list, apply_numa_count, apply_disable_recovery};
+    static option_fn *const places[] = {
+        anyway,          apply_hydra_bind,    apply_cc,         apply_depth,
+        apply_het_group, apply_cpus_per_core, apply_numa_count, apply_disable_recovery};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (def->apply == places[i])
             return true;
