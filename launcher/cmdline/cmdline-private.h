@@ -30,7 +30,7 @@ const char *cmdline_keep(struct cmdline *c, char *text);
  * it has none. */
 const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry);
 
-/* Make c->own_options, unless they are there. */
+/* Make c->reading.own_options, unless they are there. */
 void cmdline_make_own_options(struct cmdline *c);
 /* Add a program, of which nothing is said yet. */
 struct cmdline_app *cmdline_add_app(struct cmdline *c);
@@ -48,7 +48,7 @@ int cmdline_settle_sets(struct cmdline *c, struct error *err);
 int cmdline_take_flux_ranks(struct cmdline *c, struct error *err);
 /* Apply an option of mprun's own dialect as if the line had it. Copies value (NULL: a switch). */
 int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
-/* Has the line this option of c->own_options, by whatever name? */
+/* Has the line this option of c->reading.own_options, by whatever name? */
 bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);

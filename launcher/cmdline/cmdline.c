@@ -23,7 +23,7 @@ void cmdline_free(struct cmdline *c)
         free(c->apps[i].limits);
     }
     free(c->apps);
-    free(c->all_apps.env);
+    free(c->reading.all_apps.env);
     for (size_t i = 0; i < c->ntexts; i++)
         free(c->texts[i]);
     free(c->texts);
@@ -33,10 +33,10 @@ void cmdline_free(struct cmdline *c)
     free((void *)(uintptr_t)c->place.excluded);
     free(c->for_job);
     free(c->no_effect);
-    free(c->own_options);
-    free(c->own_used);
-    free(c->options);
-    free(c->used);
+    free(c->reading.own_options);
+    free(c->reading.own_used);
+    free(c->reading.options);
+    free(c->reading.used);
     free(c->settings.list);
     free(c->settings.mistakes);
     words_free(c->start.agent);
@@ -58,14 +58,14 @@ static struct option_def *watched_options(enum dialect d, bool **ret_used)
 
 void cmdline_make_own_options(struct cmdline *c)
 {
-    if (!c->own_options)
-        c->own_options = watched_options(DIALECT_MPRUN, &c->own_used);
+    if (!c->reading.own_options)
+        c->reading.own_options = watched_options(DIALECT_MPRUN, &c->reading.own_used);
 }
 
 /* The line has been read: options that are applied by name from now on come from elsewhere. */
 static void end_watch(struct cmdline *c)
 {
-    for (struct option_def *d = c->own_options; d && d->names; d++)
+    for (struct option_def *d = c->reading.own_options; d && d->names; d++)
         d->used = NULL;
 }
 
@@ -75,10 +75,10 @@ int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, 
     const char *word =
         cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? value : ""));
     char *const argv[] = {(char *)(uintptr_t)word};
-    struct translation *t = c->translation;
-    c->translation = NULL; /* what the option does by others is part of it */
-    int rc = options_parse(c->own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
-    c->translation = t;
+    struct translation *t = c->reading.translation;
+    c->reading.translation = NULL; /* what the option does by others is part of it */
+    int rc = options_parse(c->reading.own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
+    c->reading.translation = t;
     if (rc == 0 && t)
         translation_add(t, name, value);
     return rc;
@@ -112,7 +112,7 @@ static void keep_app_options(const struct cmdline *c, struct option_def *defs)
     for (size_t i = 0; defs[i].names; i++)
         if (!cmdline_is_app_option(&defs[i]))
             defs[i].apply =
-                !defs[i].argument && *c->options[i].used ? keep_as_it_is : refuse_in_part;
+                !defs[i].argument && *c->reading.options[i].used ? keep_as_it_is : refuse_in_part;
 }
 
 /* Text copied from a document often has a dash there that is none to us. */
@@ -203,7 +203,7 @@ struct cmdline_app *cmdline_add_app(struct cmdline *c)
 int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
                             struct error *err)
 {
-    uint32_t n = 0, ranks = c->app->nranks;
+    uint32_t n = 0, ranks = c->reading.app->nranks;
     if (c->hosts.nlists || c->hosts.nfiles)
         return at;
     while (n < ranks && at + (int)n + 1 < argc && !strpbrk(argv[at + (int)n], "/=:"))
@@ -251,7 +251,7 @@ static int check_subcommand(const struct cmdline *c, int argc, char *const argv[
 static int parse_part(struct cmdline *c, const struct option_def *defs, int argc,
                       char *const argv[], int from, struct error *err)
 {
-    c->app = cmdline_add_app(c);
+    c->reading.app = cmdline_add_app(c);
     int at = options_parse(defs, argc, argv, from, c, err);
     while (at >= 0 && cmdline_is_subcommand(c, argc, argv, at))
         at = options_parse(defs, argc, argv, at + 1, c, err);
@@ -261,14 +261,14 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return error_context(err, "program %zu of the line", c->napps);
     if (at < 0 || c->help || c->version)
         return at < 0 ? -1 : argc;
-    const char *other = at < argc                       ? argv[at]
-                        : c->queue.from                 ? "--queue"
-                        : c->program_file               ? "--app"
-                        : c->dry_run                    ? "--dry-run"
-                        : c->explain                    ? "--explain"
-                        : c->self_test && c->env_diff   ? "--env-diff"
-                        : c->env_diff && c->app->nranks ? "-n"
-                                                        : NULL;
+    const char *other = at < argc                               ? argv[at]
+                        : c->queue.from                         ? "--queue"
+                        : c->reading.program_file               ? "--app"
+                        : c->dry_run                            ? "--dry-run"
+                        : c->explain                            ? "--explain"
+                        : c->self_test && c->env_diff           ? "--env-diff"
+                        : c->env_diff && c->reading.app->nranks ? "-n"
+                                                                : NULL;
     if ((c->self_test || c->env_diff) && other)
         return error_set(err, EINVAL, "%s runs programs of its own; leave '%.60s' out",
                          c->self_test ? "--self-test" : "--env-diff", other);
@@ -277,10 +277,10 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
         return argc;
     if (check_subcommand(c, argc, argv, at, err) < 0)
         return -1;
-    if (c->has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)
+    if (c->reading.has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)
         return -1;
     for (; cmdline_has_bare_variable(c, argc, argv, at); at++)
-        if (cmdline_set_variable(c->app, argv[at], err) < 0)
+        if (cmdline_set_variable(c->reading.app, argv[at], err) < 0)
             return -1;
     int end = at;
     for (; end < argc && strcmp(argv[end], ":") != 0; end++)
@@ -290,14 +290,14 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
                 err, EINVAL,
                 "'%.60s': a ':' between programs is a word of its own; put a blank behind it",
                 argv[end]);
-    if (at == argc && (c->program_file || c->queue.from) && c->napps == 1)
+    if (at == argc && (c->reading.program_file || c->queue.from) && c->napps == 1)
         return argc;
     if (end == at)
         return no_program(c, end, argc, argv, err);
     if (check_program(argv[at], err) < 0)
         return -1;
-    c->app->argv = argv + at;
-    c->app->argc = (size_t)(end - at);
+    c->reading.app->argv = argv + at;
+    c->reading.app->argc = (size_t)(end - at);
     return end;
 }
 
@@ -374,7 +374,7 @@ static int check_own(const struct placement_options *own, const struct placement
 static int take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
                           struct error *err)
 {
-    struct cmdline_app *app = c->app;
+    struct cmdline_app *app = c->reading.app;
     struct placement_options *own = &c->place;
     app->first_list = before;
     app->nlists = c->hosts.nlists - before;
@@ -384,7 +384,7 @@ static int take_own_place(struct cmdline *c, const struct placement_options *ste
     if ((says || app->nlists) && check_own(own, step, err) < 0)
         return error_context(err, "program %zu of the line", c->napps);
     if (!has_gpus(own))
-        take_gpus(own, &c->file_place);
+        take_gpus(own, &c->reading.file_place);
     bool differs = has_gpus(step) && !has_gpus(own) && !step->in_sequence && !step->rank_file;
     if (!says && !differs)
         return 0;
@@ -406,9 +406,9 @@ static int take_own_limits(struct cmdline *c, const struct step_wide_limits *ste
     }
     if (!limits_is_any_set(own))
         return 0;
-    c->app->limits = must(malloc(sizeof(*own)));
+    c->reading.app->limits = must(malloc(sizeof(*own)));
     for (int k = 0; k < LIMIT_KIND_COUNT; k++)
-        c->app->limits->of[k] = own->of[k].set ? own->of[k] : step->rank.of[k];
+        c->reading.app->limits->of[k] = own->of[k].set ? own->of[k] : step->rank.of[k];
     return 0;
 }
 
@@ -444,16 +444,17 @@ static bool has_name_of(const struct cmdline *c, const struct option_def *d,
                         const struct option_def *own)
 {
     for (const char *at = d->names; *at; at += strcspn(at, " "), at += strspn(at, " "))
-        if (strncmp(at, "--", 2) == 0 && options_find(c->own_options, at, strcspn(at, " ")) == own)
+        if (strncmp(at, "--", 2) == 0 &&
+            options_find(c->reading.own_options, at, strcspn(at, " ")) == own)
             return true;
     return false;
 }
 
 bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
 {
-    if (c->own_used[own - c->own_options])
+    if (c->reading.own_used[own - c->reading.own_options])
         return true;
-    for (const struct option_def *d = c->options; d->names; d++)
+    for (const struct option_def *d = c->reading.options; d->names; d++)
         if (*d->used && (options_are_same(d, own) || has_name_of(c, d, own)))
             return true;
     return false;
@@ -464,10 +465,10 @@ static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, s
 {
     AUTO_FREE struct option_def *rest =
         dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect);
-    if (!c->options)
-        c->options = watched_options(c->dialect, &c->used);
+    if (!c->reading.options)
+        c->reading.options = watched_options(c->dialect, &c->reading.used);
     c->step_lists = c->hosts.nlists;
-    at = parse_part(c, c->options, argc, argv, at, err);
+    at = parse_part(c, c->reading.options, argc, argv, at, err);
     if (at >= 0 && c->napps) {
         c->apps[0].first_list = c->step_lists;
         c->apps[0].nlists = c->hosts.nlists - c->step_lists;
@@ -484,7 +485,7 @@ static int share_first(struct cmdline *c, struct error *err)
     struct cmdline_app first = c->apps[0];
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < first.nenv; i++)
-        rc = cmdline_set_variable(&c->all_apps, first.env[i], err);
+        rc = cmdline_set_variable(&c->reading.all_apps, first.env[i], err);
     free(first.env);
     c->apps[0].env = NULL;
     c->apps[0].nenv = 0;
@@ -495,17 +496,17 @@ static int parse_program_file(struct cmdline *c, struct error *err)
 {
     char *const *argv;
     int argc;
-    const char *path = c->program_file;
+    const char *path = c->reading.program_file;
     if (c->apps[0].argc)
         return error_set(
             err, EINVAL,
             "the program '%.60s' stands on the line, and others in file '%.100s'; leave one out",
             c->apps[0].argv[0], path);
-    c->file_place = c->place;
+    c->reading.file_place = c->place;
     if (share_first(c, err) < 0 || program_file_words(c, path, &argc, &argv, err) < 0)
         return -1;
     c->napps = 0;
-    c->program_file = NULL;
+    c->reading.program_file = NULL;
     return parse_line(c, argc, argv, 0, err) < 0 ? error_context(err, "file '%.100s'", path) : 0;
 }
 
@@ -516,14 +517,15 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
     if (dialect_find(argc, argv, &use, err) < 0)
         return -1;
     c->dialect = use.dialect;
-    c->has_bare_hosts = use.has_bare_hosts;
+    c->reading.has_bare_hosts = use.has_bare_hosts;
     if (parse_line(c, argc, argv, 1, err) < 0)
         return -1;
     if (c->help || c->version || c->self_test || c->env_diff)
         return 0;
-    if (c->program_file)
+    if (c->reading.program_file)
         return parse_program_file(c, err);
-    if (!c->multi_prog || c->queue.from || !c->apps[0].argc) /* a queue refuses --multi-prog */
+    if (!c->reading.multi_prog || c->queue.from ||
+        !c->apps[0].argc) /* a queue refuses --multi-prog */
         return 0;
     return share_first(c, err) < 0 ? -1 : multi_prog_apply(c, err);
 }
@@ -541,10 +543,10 @@ const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry
 static int share_settings(struct cmdline *c, struct error *err)
 {
     for (size_t i = 0; i < c->napps; i++) {
-        c->apps[i].only |= c->all_apps.only;
-        for (size_t k = 0; k < c->all_apps.nenv; k++)
-            if (!cmdline_setting_for(&c->apps[i], c->all_apps.env[k]) &&
-                cmdline_set_variable(&c->apps[i], c->all_apps.env[k], err) < 0)
+        c->apps[i].only |= c->reading.all_apps.only;
+        for (size_t k = 0; k < c->reading.all_apps.nenv; k++)
+            if (!cmdline_setting_for(&c->apps[i], c->reading.all_apps.env[k]) &&
+                cmdline_set_variable(&c->apps[i], c->reading.all_apps.env[k], err) < 0)
                 return -1;
     }
     return 0;
@@ -580,18 +582,19 @@ static int settle_set_cores(struct cmdline *c, const struct resource_sets *sets,
 
 int cmdline_settle_sets(struct cmdline *c, struct error *err)
 {
-    struct resource_sets sets = c->sets;
+    struct resource_sets sets = c->reading.sets;
     uint64_t tasks = sets.tasks ? sets.tasks : 1;
     char how[48];
-    c->sets = (struct resource_sets){.number = 0}; /* once */
+    c->reading.sets = (struct resource_sets){.number = 0}; /* once */
     if (sets.number)
-        c->app = c->apps;
-    if (!sets.tasks && sets.number && c->app->nranks > sets.number)
-        tasks = (c->app->nranks - 1) / sets.number + 1; /* of all tasks */
+        c->reading.app = c->apps;
+    if (!sets.tasks && sets.number && c->reading.app->nranks > sets.number)
+        tasks = (c->reading.app->nranks - 1) / sets.number + 1; /* of all tasks */
     if ((sets.all_cores || sets.all_hosts) && !sets.per_host)
         sets.per_host = 1;
     snprintf(how, sizeof(how), "ppr:%u:socket", sets.per_socket);
-    if ((sets.number && !c->app->nranks && apply_number(c, "--np", sets.number * tasks, err) < 0) ||
+    if ((sets.number && !c->reading.app->nranks &&
+         apply_number(c, "--np", sets.number * tasks, err) < 0) ||
         (sets.per_host && apply_number(c, "--npernode", sets.per_host * tasks, err) < 0) ||
         (sets.per_socket && cmdline_apply_named(c, "--map-by", how, err) < 0))
         return -1;
@@ -622,7 +625,7 @@ int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
 {
     if (c->dialect != DIALECT_FLUX || c->napps != 1 || c->apps[0].nranks || c->place.per_host)
         return 0;
-    c->app = c->apps;
+    c->reading.app = c->apps;
     return apply_number(c, "--np", c->place.nodes_max ? c->place.nodes_max : 1, err);
 }
 
@@ -636,13 +639,13 @@ static const char *queue_misfit(const struct cmdline *c)
                : q->resume   ? "--resume is for --queue; add that"
                : q->progress ? "--progress is for --queue; add that"
                              : NULL;
-    return c->napps > 1 || c->program_file || c->multi_prog
+    return c->napps > 1 || c->reading.program_file || c->reading.multi_prog
                ? "--queue has one program, or none; leave ':', --app and --multi-prog out"
            : q->resume && !q->log ? "--resume needs the file of '--joblog FILE'"
            : c->preload.binary ? "--queue and --preload-binary: write '--preload-files PROGRAM', "
                                  "and in commands '$MPRUN_PRELOAD_DIR/PROGRAM'"
            : c->step.terminal  ? "--queue and --pty: many commands cannot share a terminal"
-           : cmdline_uses(c, options_find(c->own_options, "--stdin", 7)) &&
+           : cmdline_uses(c, options_find(c->reading.own_options, "--stdin", 7)) &&
                    c->step.stdin_target != STDIN_NONE && c->step.stdin_target != STDIN_FILE
                ? "--queue and --stdin: many commands cannot share an input; write '--stdin "
                  "file:PATH'"
@@ -660,7 +663,7 @@ static int settle_queue(struct cmdline *c, struct error *err)
         c->step.stdin_target = STDIN_NONE;
     if (c->apps[0].nranks || c->place.says_map || c->place.nodes_max)
         return 0;
-    c->app = c->apps;
+    c->reading.app = c->apps;
     return apply_number(c, "--np", 1, err);
 }
 

@@ -72,29 +72,46 @@ struct resource_sets {
     bool all_hosts;  /* have a set, or per_host sets */
 };
 
-struct cmdline {
-    enum dialect dialect;
+/* What is known of a line while it is read, and has settled into the rest of struct cmdline then.
+ */
+struct line_reading {
     struct translation *translation; /* notes what is applied by name; NULL: nothing does */
     bool has_bare_hosts;             /* the hosts stand before the program, as mpirun_rsh has it */
     struct option_def *options;      /* of the dialect, */
     bool *used;                      /* and which of them the line has */
     struct option_def *own_options;  /* of mprun's dialect, for cmdline_apply_named() */
     bool *own_used;                  /* and which of them the line has by other names */
-    struct settings settings;        /* of files and variables */
+    struct cmdline_app *app;         /* the program of this part */
+    const char *program_file;        /* --app; else NULL */
+    bool multi_prog;                 /* the program is a file of programs */
+    struct cmdline_app all_apps;     /* its env holds for each program that does not set the same */
+    struct placement_options file_place; /* GPUs that the line has beside --app: every program's of
+                                            the file. Others are the first program's */
+    bool no_recovery;                    /* the line says that a rank's failure ends the step */
+    /* settings.source of the limits that are set; NULL: the line */
+    const char *limits_from[LIMIT_LEVEL_COUNT][LIMIT_KIND_COUNT];
+    struct resource_sets sets; /* until they are applied as ranks and cores */
+    struct { /* aprun's CPUs of a rank, and how many of them a core has; 0: not said */
+        uint32_t depth, per_core;
+    } cpus;
+    struct { /* srun's GPUs, of which the number of ranks follows; 0: not said */
+        uint32_t number, per_host, per_task, tasks;
+        uint32_t cpus; /* of each, which its tasks get */
+    } gpus;
+};
+
+struct cmdline {
+    struct line_reading reading; /* launcher/cmdline/ alone uses it */
+    enum dialect dialect;
+    struct settings settings; /* of files and variables */
     struct cmdline_app *apps;
     size_t napps;
-    struct cmdline_app *app;     /* while the line is parsed: the program of this part */
-    const char *program_file;    /* --app, while the line is parsed; else NULL */
-    bool multi_prog;             /* the program was a file of programs */
-    struct cmdline_app all_apps; /* its env holds for each program that does not set the same */
     char **texts; /* malloc'ed strings that env points to, beside argv; ntexts of them */
     size_t ntexts;
-    uint32_t nranks;                     /* of all apps; 0: one per slot */
-    struct placement_options place;      /* of programs without placement options of their own, */
-    struct placement_options file_place; /* but for GPUs: a line's are its first program's, those
-                                            beside --app every program's of the file */
-    bool own_hosts;                      /* programs behind the first name hosts: apps[].hosts */
-    size_t step_lists; /* of hosts.lists: those that were there before any program's */
+    uint32_t nranks;                /* of all apps; 0: one per slot */
+    struct placement_options place; /* of programs without placement options of their own */
+    bool own_hosts;                 /* programs behind the first name hosts: apps[].hosts */
+    size_t step_lists;              /* of hosts.lists: those that were there before any program's */
 
     /* Options fill a part of the step; the rest of it is unset. */
     struct step step;
@@ -113,8 +130,7 @@ struct cmdline {
     bool input_of_tools;    /* --stdin tool: mprun's own is not read */
 
     struct debugging_options debug;
-    bool recovery;    /* a rank's failure does not end the step */
-    bool no_recovery; /* the line says that it does, which is so without it, too */
+    bool recovery; /* a rank's failure does not end the step */
     struct queue_options queue;
     uint32_t max_restarts; /* of each rank that fails; 0: none */
 
@@ -123,24 +139,14 @@ struct cmdline {
     double timeout; /* seconds; 0: none */
 
     struct limits step_limits; /* --limit without a level: of all ranks of all hosts together */
-    /* settings.source of those that are set; NULL: the line */
-    const char *limits_from[LIMIT_LEVEL_COUNT][LIMIT_KIND_COUNT];
     enum on_limit on_limit;
 
     struct report_options report;
     bool dry_run, explain, verbose, quiet;
-    bool json;       /* --dry-run and --explain print JSON */
-    bool show_plan;  /* print where ranks run, and run them */
-    char *for_job;   /* options that only a manager could obey: "'-p', '-A'"; NULL: none */
-    char *no_effect; /* other options without effect; NULL: none */
-    struct resource_sets sets; /* until they are applied as ranks and cores */
-    struct { /* aprun's CPUs of a rank, and how many of them a core has; 0: not said */
-        uint32_t depth, per_core;
-    } cpus;
-    struct { /* srun's GPUs, of which the number of ranks follows; 0: not said */
-        uint32_t number, per_host, per_task, tasks;
-        uint32_t cpus; /* of each, which its tasks get */
-    } gpus;
+    bool json;            /* --dry-run and --explain print JSON */
+    bool show_plan;       /* print where ranks run, and run them */
+    char *for_job;        /* options that only a manager could obey: "'-p', '-A'"; NULL: none */
+    char *no_effect;      /* other options without effect; NULL: none */
     bool self_test;       /* --self-test: there is no program */
     const char *env_diff; /* --env-diff: a host, and there is no program; else NULL */
     bool translate;       /* print the line in mprun's own words */

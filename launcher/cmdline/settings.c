@@ -50,7 +50,7 @@ static const char *const of_lines[] = {
 
 static const struct option_def *find(const struct cmdline *c, const char *name)
 {
-    return options_find(c->own_options, name, strlen(name));
+    return options_find(c->reading.own_options, name, strlen(name));
 }
 
 static bool is_in_family(const struct cmdline *c, size_t family, const struct option_def *def)
@@ -211,7 +211,7 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     if (off < 0)
         return -1;
     bool is_variable = s.option->apply == cmdline_apply_genv && value; /* each counts for itself */
-    bool said = is_variable ? cmdline_setting_for(&c->all_apps, value) != NULL
+    bool said = is_variable ? cmdline_setting_for(&c->reading.all_apps, value) != NULL
                             : is_said(c, s.option, source);
     if (check_locked(c, &s, said, name, err) < 0)
         return -1;
@@ -408,7 +408,7 @@ static void print_defaults(const struct cmdline *c, FILE *out)
 {
     char value[40];
     fprintf(out, "# built in\n");
-    for (const struct option_def *def = c->own_options; def->names; def++) {
+    for (const struct option_def *def = c->reading.own_options; def->names; def++) {
         format_default(def, value, sizeof(value));
         if (value[0] && !is_said(c, def, NULL))
             fprintf(out, "# %.*s=%s\n", (int)strcspn(def->names, " "), def->names, value);

@@ -102,7 +102,7 @@ int cmdline_check_agreement(const struct cmdline *c, struct error *err)
     if (c->dry_run && c->explain)
         return error_set(err, EINVAL,
                          "--dry-run starts nothing and --explain looks at every host; keep one");
-    if (c->recovery && c->no_recovery)
+    if (c->recovery && c->reading.no_recovery)
         return error_set(err, EINVAL,
                          "--enable-recovery and --kill-on-bad-exit (or --disable-recovery) "
                          "contradict each other; keep one");

@@ -38,19 +38,19 @@ int cmdline_apply_np(void *target, const char *value, struct error *err)
     int64_t n;
     if (number_parse(value, NULL, 1, CMDLINE_RANKS_MAX, &n, err) < 0)
         return -1;
-    ((struct cmdline *)target)->app->nranks = (uint32_t)n;
+    ((struct cmdline *)target)->reading.app->nranks = (uint32_t)n;
     return 0;
 }
 
 int cmdline_apply_wdir(void *target, const char *value, struct error *err)
 {
-    ((struct cmdline *)target)->app->wdir = value;
+    ((struct cmdline *)target)->reading.app->wdir = value;
     return not_empty(value, "the directory", err);
 }
 
 int cmdline_apply_env(void *target, const char *value, struct error *err)
 {
-    return cmdline_set_variable(((struct cmdline *)target)->app, value, err);
+    return cmdline_set_variable(((struct cmdline *)target)->reading.app, value, err);
 }
 
 /* ---- where ----------------------------------------------------------------------------------- */
@@ -642,10 +642,10 @@ static const struct option_def table[] = {
      OPTION_APPEND, OPTION_BY(cmdline_apply_marked, ">")},
     {"--app", "FILE", PROGRAMS,
      "Take the programs from FILE, in which each line is a part such as '-n 2 ./a'",
-     SETS(TEXT, program_file), .low = 1, .also = "--configfile --appfile"},
+     SETS(TEXT, reading.program_file), .low = 1, .also = "--configfile --appfile"},
     {"--multi-prog", NULL, PROGRAMS,
      "As srun: the program is a file with lines such as '0-3 ./a %t', '* ./b'",
-     SETS(FLAG, multi_prog)},
+     SETS(FLAG, reading.multi_prog)},
     {"--queue", "FILE", PROGRAMS,
      "Run each line of FILE ('-': standard input) as a command, as many at a time as there are "
      "slots for; with a program the lines are its arguments, in place of {}; with ':::' they are "

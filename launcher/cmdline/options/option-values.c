@@ -110,16 +110,16 @@ int cmdline_set_limit(struct cmdline *c, enum limit_level level, enum limit_kind
     struct limit *to = &limits[level]->of[k];
     const struct settings *from = &c->settings;
     char amount[40];
-    if (to->set && from->source && from->yields && c->limits_from[level][k] != from->source)
+    if (to->set && from->source && from->yields && c->reading.limits_from[level][k] != from->source)
         return 0;
-    if (to->set && to->value != l->value && !c->limits_from[level][k]) {
+    if (to->set && to->value != l->value && !c->reading.limits_from[level][k]) {
         limit_format(k, to->value, amount, sizeof(amount));
         return error_set(err, EINVAL, "'%s%s%s' is %s already; keep one",
                          level == LIMIT_OF_STEP ? "" : limit_level_text(level),
                          level == LIMIT_OF_STEP ? "" : ":", limit_words(k)->word, amount);
     }
     *to = *l;
-    c->limits_from[level][k] = from->source;
+    c->reading.limits_from[level][k] = from->source;
     if (level == LIMIT_OF_STEP)
         limits_hold_without_cgroup(limits[level], LIMIT_OF_STEP);
     return 0;

@@ -284,7 +284,7 @@ int cmdline_apply_line_pattern(void *target, const char *value, struct error *er
 
 static bool has_option(const struct cmdline *c, const char *name)
 {
-    return cmdline_uses(c, options_find(c->own_options, name, strlen(name)));
+    return cmdline_uses(c, options_find(c->reading.own_options, name, strlen(name)));
 }
 
 int cmdline_check_output(const struct cmdline *c, struct error *err)

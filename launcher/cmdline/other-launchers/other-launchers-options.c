@@ -340,21 +340,23 @@ static int apply_cpus_per_core(void *target, const char *value, struct error *er
     struct cmdline *c = target;
     if (strcmp(value, "0") == 0 || strcmp(value, "1") == 0)
         return 0;
-    return cmdline_set_count(&c->cpus.per_core, value, strlen(value), err);
+    return cmdline_set_count(&c->reading.cpus.per_core, value, strlen(value), err);
 }
 
 static int apply_depth(void *target, const char *value, struct error *err)
 {
-    return cmdline_set_count(&((struct cmdline *)target)->cpus.depth, value, strlen(value), err);
+    return cmdline_set_count(&((struct cmdline *)target)->reading.cpus.depth, value, strlen(value),
+                             err);
 }
 
 int cmdline_settle_cpus(struct cmdline *c, struct error *err)
 {
-    uint32_t per_core = c->cpus.per_core ? c->cpus.per_core : 1, depth = c->cpus.depth;
+    uint32_t per_core = c->reading.cpus.per_core ? c->reading.cpus.per_core : 1,
+             depth = c->reading.cpus.depth;
     char how[48];
     if (!depth && per_core == 1)
         return 0;
-    c->cpus.depth = 0; /* another program has its own */
+    c->reading.cpus.depth = 0; /* another program has its own */
     if (depth <= 1 && per_core > 1)
         return cmdline_apply_named(c, "--map-by", ":hwtcpus", err);
     snprintf(how, sizeof(how), depth % per_core ? ":pe=%u,hwtcpus" : "%u",
@@ -379,15 +381,19 @@ static int apply_aprun_memory(void *target, const char *value, struct error *err
 static int apply_rs(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->sets.all_hosts = strcmp(value, "ALL_HOSTS") == 0;
-    return c->sets.all_hosts ? 0 : cmdline_set_count(&c->sets.number, value, strlen(value), err);
+    c->reading.sets.all_hosts = strcmp(value, "ALL_HOSTS") == 0;
+    return c->reading.sets.all_hosts
+               ? 0
+               : cmdline_set_count(&c->reading.sets.number, value, strlen(value), err);
 }
 
 static int apply_rs_cores(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->sets.all_cores = strcmp(value, "ALL_CPUS") == 0;
-    return c->sets.all_cores ? 0 : cmdline_set_count(&c->sets.cores, value, strlen(value), err);
+    c->reading.sets.all_cores = strcmp(value, "ALL_CPUS") == 0;
+    return c->reading.sets.all_cores
+               ? 0
+               : cmdline_set_count(&c->reading.sets.cores, value, strlen(value), err);
 }
 
 /* "none", "rs", "packed:N", "proportional-packed:N". */
@@ -397,10 +403,10 @@ static int apply_jsrun_bind(void *target, const char *value, struct error *err)
     const char *packed = strstr(value, "packed");
     if (strcmp(value, "none") == 0)
         return cmdline_apply_named(c, "--bind-to", "none", err);
-    c->sets.shared = strcmp(value, "rs") == 0;
+    c->reading.sets.shared = strcmp(value, "rs") == 0;
     if (packed && packed[6] == ':')
-        return cmdline_set_count(&c->sets.packed, packed + 7, strlen(packed + 7), err);
-    if (c->sets.shared || (packed && !packed[6]))
+        return cmdline_set_count(&c->reading.sets.packed, packed + 7, strlen(packed + 7), err);
+    if (c->reading.sets.shared || (packed && !packed[6]))
         return 0;
     return error_set(err, EINVAL, "'%.60s' is neither none, nor rs, nor packed:N", value);
 }
@@ -411,9 +417,9 @@ static int apply_launch_distribution(void *target, const char *value, struct err
     if (strcmp(value, "packed") == 0)
         return 0;
     if (strncmp(value, "plane:", 6) == 0)
-        return cmdline_set_count(&c->sets.turn, value + 6, strlen(value + 6), err);
+        return cmdline_set_count(&c->reading.sets.turn, value + 6, strlen(value + 6), err);
     if (strcmp(value, "cyclic") == 0)
-        return cmdline_set_count(&c->sets.turn, "1", 1, err);
+        return cmdline_set_count(&c->reading.sets.turn, "1", 1, err);
     return error_set(err, EINVAL, "'%.60s' is neither packed, nor cyclic, nor plane:N", value);
 }
 
@@ -563,8 +569,8 @@ static int apply_time_limit(void *target, const char *value, struct error *err)
 /* A number of a resource set. */
 #define COUNTS(names_, member_, help_)                                                             \
     {                                                                                              \
-        .names = (names_), .argument = "N", .variants = IN(JSRUN), SETS(COUNT, sets.member_),      \
-        .low = 1, .high = CMDLINE_RANKS_MAX, .help = (help_)                                       \
+        .names = (names_), .argument = "N", .variants = IN(JSRUN),                                 \
+        SETS(COUNT, reading.sets.member_), .low = 1, .high = CMDLINE_RANKS_MAX, .help = (help_)    \
     }
 #define REFUSED(names_, in_, help_)                                                                \
     {                                                                                              \

@@ -27,7 +27,7 @@ int cmdline_apply_mca(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     if (mca_is_launchers(value))
         return mca_apply_to_launcher(c, value, err);
-    return set_variable(c, c->app, "OMPI_MCA_", value, strlen(value), err);
+    return set_variable(c, c->reading.app, "OMPI_MCA_", value, strlen(value), err);
 }
 
 int cmdline_apply_gmca(void *target, const char *value, struct error *err)
@@ -35,19 +35,19 @@ int cmdline_apply_gmca(void *target, const char *value, struct error *err)
     struct cmdline *c = target;
     if (mca_is_launchers(value))
         return mca_apply_to_launcher(c, value, err);
-    return set_variable(c, &c->all_apps, "OMPI_MCA_", value, strlen(value), err);
+    return set_variable(c, &c->reading.all_apps, "OMPI_MCA_", value, strlen(value), err);
 }
 
 int cmdline_apply_pair(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    return set_variable(c, c->app, "", value, strlen(value), err);
+    return set_variable(c, c->reading.app, "", value, strlen(value), err);
 }
 
 int cmdline_apply_genv(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    return set_variable(c, &c->all_apps, "", value, strlen(value), err);
+    return set_variable(c, &c->reading.all_apps, "", value, strlen(value), err);
 }
 
 static bool is_word(const char *at, size_t len, const char *word)
@@ -80,24 +80,24 @@ int cmdline_apply_export(void *target, const char *value, struct error *err)
     if (!*value)
         return error_set(err, EINVAL,
                          "the list is empty; is a variable unset? Write 'NONE' for no variables");
-    if (keep_list(c, &c->all_apps, value, &all, err) < 0)
+    if (keep_list(c, &c->reading.all_apps, value, &all, err) < 0)
         return -1;
-    c->all_apps.only = !all;
+    c->reading.all_apps.only = !all;
     return 0;
 }
 
 int cmdline_apply_genvlist(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->all_apps.only = true;
-    return value ? keep_list(c, &c->all_apps, value, NULL, err) : 0;
+    c->reading.all_apps.only = true;
+    return value ? keep_list(c, &c->reading.all_apps, value, NULL, err) : 0;
 }
 
 int cmdline_apply_envlist(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
-    c->app->only = true;
-    return value ? keep_list(c, c->app, value, NULL, err) : 0;
+    c->reading.app->only = true;
+    return value ? keep_list(c, c->reading.app, value, NULL, err) : 0;
 }
 
 int cmdline_apply_marked(void *target, const char *mark, const char *value, struct error *err)
@@ -115,12 +115,13 @@ int cmdline_apply_marked(void *target, const char *mark, const char *value, stru
         return error_set(err, EINVAL, "'%.60s' is not %s", value,
                          is_removed ? "the name of a variable" : "NAME=VALUE");
     size_t name = strcspn(value, "=");
-    for (size_t i = 0; !is_removed && i < c->app->nenv; i++)
-        if (c->app->env[i][0] == *mark && strncmp(c->app->env[i] + 1, value, name + 1) == 0 &&
-            strcmp(c->app->env[i] + 1, value) != 0)
+    for (size_t i = 0; !is_removed && i < c->reading.app->nenv; i++)
+        if (c->reading.app->env[i][0] == *mark &&
+            strncmp(c->reading.app->env[i] + 1, value, name + 1) == 0 &&
+            strcmp(c->reading.app->env[i] + 1, value) != 0)
             return error_set(err, EINVAL, "'%.*s' is extended twice; put both values into one",
                              (int)(name < 60 ? name : 60), value);
-    cmdline_add_variable(c->app, cmdline_keep(c, text_format("%s%s", mark, value)));
+    cmdline_add_variable(c->reading.app, cmdline_keep(c, text_format("%s%s", mark, value)));
     return 0;
 }
 
@@ -132,6 +133,6 @@ int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error
     bool is_on = !value || strcmp(value, "1") == 0;
     if (!is_on && strcmp(value, "0") != 0)
         return error_set(err, EINVAL, "'%.60s' is neither 0 nor 1", value);
-    *(is_on ? &c->no_recovery : &c->recovery) = true;
+    *(is_on ? &c->reading.no_recovery : &c->recovery) = true;
     return 0;
 }

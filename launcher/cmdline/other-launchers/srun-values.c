@@ -129,11 +129,11 @@ int cmdline_apply_gpus(void *target, const char *option, const char *value, stru
     const struct {
         const char *option;
         uint32_t *number;
-    } numbers[] = {{"--gpus", &c->gpus.number},
-                   {"--gpus-per-node", &c->gpus.per_host},
-                   {"--cpus-per-gpu", &c->gpus.cpus},
-                   {"--gpus-per-task", &c->gpus.per_task},
-                   {"--ntasks-per-gpu", &c->gpus.tasks}};
+    } numbers[] = {{"--gpus", &c->reading.gpus.number},
+                   {"--gpus-per-node", &c->reading.gpus.per_host},
+                   {"--cpus-per-gpu", &c->reading.gpus.cpus},
+                   {"--gpus-per-task", &c->reading.gpus.per_task},
+                   {"--ntasks-per-gpu", &c->reading.gpus.tasks}};
     size_t i = 0;
     while (strcmp(numbers[i].option, option) != 0)
         i++;
@@ -145,17 +145,17 @@ int cmdline_apply_gres(void *target, const char *value, struct error *err)
 {
     struct cmdline *c = target;
     const char *gpu = strstr(value, "gpu");
-    if (!gpu || c->gpus.per_host)
+    if (!gpu || c->reading.gpus.per_host)
         return option_note(&c->for_job, "--gres", 6);
     AUTO_FREE char *one = must(strndup(gpu, strcspn(gpu, ",")));
-    return count_gpus(c, "--gres", one, &c->gpus.per_host, err);
+    return count_gpus(c, "--gres", one, &c->reading.gpus.per_host, err);
 }
 
 static int apply_count(struct cmdline *c, const char *option, uint64_t n, struct error *err)
 {
     char text[24];
     snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-    c->app = c->apps;
+    c->reading.app = c->apps;
     return cmdline_apply_named(c, option, text, err);
 }
 
@@ -168,8 +168,9 @@ static bool has_ranks(const struct cmdline *c)
 
 int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err)
 {
-    uint64_t number = c->gpus.number, per_host = c->gpus.per_host;
-    uint32_t tasks = c->gpus.tasks, per_task = c->gpus.per_task, cpus = c->gpus.cpus;
+    uint64_t number = c->reading.gpus.number, per_host = c->reading.gpus.per_host;
+    uint32_t tasks = c->reading.gpus.tasks, per_task = c->reading.gpus.per_task,
+             cpus = c->reading.gpus.cpus;
     cpus = per_task ? cpus * per_task : tasks ? cpus / tasks : 0;
     if (c->dialect == DIALECT_SRUN && cpus && cpus <= CMDLINE_RANKS_MAX && !c->place.bind.cores) {
         c->place.bind.cores = cpus;
@@ -192,7 +193,7 @@ int cmdline_take_slurm_ranks(struct cmdline *c, const char *value, struct error 
 {
     if (has_ranks(c))
         return 0;
-    c->app = c->apps;
+    c->reading.app = c->apps;
     return cmdline_apply_named(c, "--np", value, err);
 }
 

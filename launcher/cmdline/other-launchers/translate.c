@@ -87,7 +87,7 @@ static void add(struct translation *t, const struct option_def *own, const char 
 void translation_add(struct translation *t, const char *name, const char *value)
 {
     t->has_translated = true;
-    add(t, options_find(t->c.own_options, name, strlen(name)), name, value);
+    add(t, options_find(t->c.reading.own_options, name, strlen(name)), name, value);
 }
 
 static bool says_same(const struct option_def *a, const struct option_def *b)
@@ -98,10 +98,10 @@ static bool says_same(const struct option_def *a, const struct option_def *b)
 /* The option of mprun's that does the same, under the same name if there is one; NULL: none. */
 static const struct option_def *find_same(const struct translation *t, const struct option_use *u)
 {
-    const struct option_def *own = options_find(t->c.own_options, u->name, u->name_len);
+    const struct option_def *own = options_find(t->c.reading.own_options, u->name, u->name_len);
     if (own && says_same(own, u->def))
         return own;
-    for (own = t->c.own_options; own->names; own++)
+    for (own = t->c.reading.own_options; own->names; own++)
         if (says_same(own, u->def))
             return own;
     return NULL;
@@ -113,7 +113,7 @@ static void keep_option(struct translation *t, const struct option_use *u)
     const struct option_def *own = find_same(t, u);
     if (!own)
         return;
-    bool is_known = options_find(t->c.own_options, u->name, u->name_len) == own;
+    bool is_known = options_find(t->c.reading.own_options, u->name, u->name_len) == own;
     AUTO_FREE char *name = must(is_known ? strndup(u->name, u->name_len)
                                          : strndup(own->names, strcspn(own->names, " ")));
     add(t, own, name, u->value);
@@ -147,7 +147,7 @@ static int translate_option(struct translation *t, const struct option_use *u, i
         return 0; /* a switch that the first part has */
     t->has_program_file |= is_named(u, "--app");
     t->has_translated = false;
-    if (options_parse(t->said->options, to, argv, from, &t->c, err) < 0)
+    if (options_parse(t->said->reading.options, to, argv, from, &t->c, err) < 0)
         return -1;
     bool is_done = t->has_translated || u->def->kind == OPTION_NOTED || (is_mca && t->c.no_effect);
     note_lists(t);
@@ -162,7 +162,7 @@ static int translate_options(struct translation *t, int argc, char *const argv[]
 {
     struct option_use use;
     for (;;) {
-        int from = at, rc = options_next(t->said->options, argc, argv, &at, &use, err);
+        int from = at, rc = options_next(t->said->reading.options, argc, argv, &at, &use, err);
         if (rc > 0 && translate_option(t, &use, from, at, argv, err) < 0)
             rc = -1;
         free(use.joined);
@@ -179,7 +179,8 @@ static int translate_options(struct translation *t, int argc, char *const argv[]
 static int translate_bare_words(struct translation *t, int argc, char *const argv[], int at,
                                 struct error *err)
 {
-    int end = t->said->has_bare_hosts ? cmdline_take_bare_hosts(&t->c, argc, argv, at, err) : at;
+    int end =
+        t->said->reading.has_bare_hosts ? cmdline_take_bare_hosts(&t->c, argc, argv, at, err) : at;
     for (; at < end; at++)
         translation_add(t, "--host", argv[at]);
     for (; end >= 0 && cmdline_has_bare_variable(&t->c, argc, argv, end); end++)
@@ -269,7 +270,7 @@ static void begin_part(struct translation *t)
     free(t->c.apps[0].env);
     free((void *)(uintptr_t)t->c.place.excluded);
     t->c.apps[0] = (struct cmdline_app){.nranks = 0};
-    t->c.app = t->c.apps;
+    t->c.reading.app = t->c.apps;
     t->c.place = option_defaults.place;
 }
 
@@ -370,7 +371,7 @@ int cmdline_translate(const struct cmdline *said, int argc, char *const argv[], 
     char *line = NULL, *notes = NULL;
     size_t len;
     t.c.dialect = said->dialect;
-    t.c.translation = &t;
+    t.c.reading.translation = &t;
     cmdline_add_app(&t.c);
     t.line = must(open_memstream(&line, &len));
     t.notes = must(open_memstream(&notes, &len));
