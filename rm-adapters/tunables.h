@@ -19,6 +19,9 @@
 #define SSH_CONNECT_PARTS       4
 #define SSH_CONNECT_SECONDS_MIN 2
 
+/* Seconds for an answer of scontrol. */
+#define SCONTROL_SECONDS 10.0
+
 /* Seconds for the last words of a task that srun says has ended: they may come after that. */
 #define SRUN_WORDS_SECONDS 0.3
 /* Seconds for released starters to end, before mprun tells srun to end the rest. srun then kills

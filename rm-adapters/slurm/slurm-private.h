@@ -20,3 +20,9 @@ void srun_describe(const struct start_request *request, const struct alloc_host 
                    size_t n);
 void srun_advise(const char *words, char *buf, size_t n);
 bool srun_is_noise(const char *line);
+
+/* What a step of that job has to ask for with --gres to have all GPUs of its nodes; asks scontrol
+ * where the job may need it. The caller frees it. NULL: nothing. */
+char *slurm_step_gres(const char *job);
+/* The same of what 'scontrol -d show job' says. */
+char *slurm_gres_of_answer(const char *answer);

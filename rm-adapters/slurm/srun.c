@@ -72,7 +72,7 @@ struct srun {
 struct starting {
     struct start_request request;
     char *path;
-    char **env; /* of srun */
+    char *gres; /* for --gres; NULL: nothing */
     struct loop_defer turn;
     struct srun *clients;
     bool is_cancelled;
@@ -86,7 +86,7 @@ static const char *const srun_options[] = {
     "-m",        "arbitrary",  "--overlap",   "--mem=0",       "--cpu-bind=none",
     "--no-kill", "--mpi=none", "--input=all", "--output=none", "--kill-on-bad-exit=0",
     "--wait=0",  "--chdir=/",  "--error=all", "--export=ALL",  "--label"};
-enum { NOPTIONS = sizeof(srun_options) / sizeof(srun_options[0]), NWORDS = NOPTIONS + 8 };
+enum { NOPTIONS = sizeof(srun_options) / sizeof(srun_options[0]), NWORDS = NOPTIONS + 9 };
 
 static char *list_nodes(const struct srun *c)
 {
@@ -111,6 +111,8 @@ static char **make_words(const struct srun *c)
     if (component)
         words[n++] = text_format("--het-group=%s", component + 1);
     words[n++] = text_format("--jobid=%.*s", (int)strcspn(job, "+"), job);
+    if (c->of->gres)
+        words[n++] = text_format("--gres=%s", c->of->gres);
     words[n++] = text_format("-N%zu", c->nhosts);
     words[n++] = text_format("-n%zu", c->nhosts);
     words[n++] = must(strdup("-w"));
@@ -365,6 +367,7 @@ static void starting_free(struct starting *s)
         free(c);
     }
     free(s->path);
+    free(s->gres);
     free(s);
 }
 
@@ -563,6 +566,7 @@ struct starting *srun_start(const struct start_request *request, struct error *e
         starting_free(s);
         return NULL;
     }
+    s->gres = slurm_step_gres(request->allocation->job_id);
     for (size_t i = 0; i < n; i++)
         srun_retry(s, i);
     return s;

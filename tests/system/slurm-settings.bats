@@ -104,6 +104,12 @@ PLAY
     # Slurm holds the job to them; which rank has which, variables say, and root's mprun or mprund hold it
     run -0 --separate-stderr sbatch_wait -N 2 -n 4 --gres=gpu:lab:2 <<<'m --gpus-per-rank 1 sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES \$SLURM_STEP_GPUS" | sort'
     [ "$output" = $'n1 0 0,1\nn1 1 0,1\nn2 0 0,1\nn2 1 0,1' ]
+    # GPUs that are for tasks, or the whole job, of which Slurm gives a step with one task on each node a part
+    for asks in --gpus-per-task=1 --gpus=4; do
+        run -0 --separate-stderr sbatch_wait -N 2 -n 4 $asks <<<'m --gpus-per-rank 1 sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES \$SLURM_STEP_GPUS" | sort'
+        [ "$output" = $'n1 0 0,1\nn1 1 0,1\nn2 0 0,1\nn2 1 0,1' ]
+        [ -z "$stderr" ]
+    done
     run --separate-stderr sbatch_wait -N 2 -n 4 --gres=gpu:lab:1 <<<'m --gpus-per-rank 1 touch began'
     [ "$status" -ne 0 ]
     [[ $stderr == *"--gpus-per-rank: on n"*" 2 ranks would have 2 GPUs, and there is 1 for this step"* ]]

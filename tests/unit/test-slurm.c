@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "rm-adapters/slurm/slurm-private.h"
 #include "rm-adapters/slurm/srun-words.h"
 
 extern char **environ;
@@ -231,6 +232,32 @@ static void lines_of_srun(void **state)
     assert_true(srun_text_has_name("n12 and n1.", "n1"));
 }
 
+static void gres_is(const char *answer, const char *expected)
+{
+    char *gres = slurm_gres_of_answer(answer);
+    if (expected)
+        assert_string_equal(gres, expected);
+    else
+        assert_null(gres);
+    free(gres);
+}
+
+static void gpus_are_asked_for_where_all_nodes_have_as_many(void **state)
+{
+    gres_is(
+        "   JOB_GRES=gpu:4\n     Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=gpu:lab:2(IDX:0-1)\n   A=B\n",
+        "gpu:2");
+    gres_is("  Nodes=n1 Mem=0 GRES=gpu:a:1(IDX:0),gpu:b:2(IDX:1,3),nvme:1(CNT:1)\n  Nodes=n2 Mem=0 "
+            "GRES=nvme:1(CNT:1),gpu:a:3(IDX:0-2)",
+            "nvme:1,gpu:3");
+    gres_is("  Nodes=n1 Mem=0 GRES=gpu:2(IDX:0-1)\n  Nodes=n2 Mem=0 GRES=gpu:1(IDX:0)\n", NULL);
+    gres_is("  Nodes=n1 Mem=0 GRES=gpu:2(IDX:0-1)\n  Nodes=n2 Mem=0 GRES=\n", NULL);
+    gres_is("  Nodes=n1 Mem=0\n GRES=gpu:2\n", NULL);
+    gres_is("slurm_load_jobs error: Invalid job id specified\n", NULL);
+    gres_is(" Nodes=n1 GRES=gpu:2(IDX", "gpu:2");
+    gres_is(" Nodes=n1 GRES=gpu:", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +267,7 @@ int main(void)
         cmocka_unit_test_setup(in_a_step_the_cpus_of_the_job_count, no_job),
         cmocka_unit_test_setup(a_heterogeneous_job_has_components, no_job),
         cmocka_unit_test_setup(numbers_that_do_not_fit_are_refused, no_job),
+        cmocka_unit_test(gpus_are_asked_for_where_all_nodes_have_as_many),
         cmocka_unit_test(lines_of_srun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
