@@ -24,32 +24,49 @@
 
 extern const char *const help_subjects[]; /* from HELP_PROGRAMS on; NULL-terminated */
 
+/* ---- named-options.c ------------------------------------------------------------------------- */
+
 /* Hand text, which is malloc'ed, to c, which frees it. Returns text. */
 const char *cmdline_keep(struct cmdline *c, char *text);
+/* Apply an option of c->reading.own_options as if the line had it. Copies value (NULL: a switch).
+ */
+int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
+int cmdline_apply_number(struct cmdline *c, const char *name, uint64_t value, struct error *err);
+/* Has the line this option of c->reading.own_options, by whatever name? */
+bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
 /* The setting "NAME=VALUE" of this program for the variable of `entry`, "NAME" or "NAME=..."; NULL:
  * it has none. */
 const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry);
-
-/* Make c->reading.own_options, unless they are there. */
-void cmdline_make_own_options(struct cmdline *c);
 /* Add a program, of which nothing is said yet. */
 struct cmdline_app *cmdline_add_app(struct cmdline *c);
+
+/* ---- bare-words.c ---------------------------------------------------------------------------- */
+
 /* Take mpirun_rsh's hosts from argv[at] on, one for each rank, where no option has named any: the
  * index behind them, or -1 with err. */
 int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
                             struct error *err);
-/* Is argv[at] no program, but the "run" of "flux run"? */
-bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at);
 /* Is argv[at] a variable "NAME=VALUE" before the program, as mpirun_rsh has it? */
 bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at);
-/* Apply jsrun's resource sets of the first program as ranks and cores. 0, or -1 with err. */
-int cmdline_settle_sets(struct cmdline *c, struct error *err);
-/* Where a line of flux has no number of tasks: one, or one on each node. 0, or -1 with err. */
-int cmdline_take_flux_ranks(struct cmdline *c, struct error *err);
-/* Apply an option of mprun's own dialect as if the line had it. Copies value (NULL: a switch). */
-int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err);
-/* Has the line this option of c->reading.own_options, by whatever name? */
-bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
+/* Is argv[at] no program, but the "run" of "flux run"? */
+bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at);
+/* -1 with err: argv[at] is a subcommand of flux that starts no ranks of this line. */
+int cmdline_check_subcommand(const struct cmdline *c, int argc, char *const argv[], int at,
+                             struct error *err);
+/* -1 with err: the word is surely no program. */
+int cmdline_check_program(const char *word, struct error *err);
+/* -1 with the reason why no program ends at argv[end]. */
+int cmdline_no_program(const struct cmdline *c, int end, int argc, char *const argv[],
+                       struct error *err);
+
+/* ---- the line -------------------------------------------------------------------------------- */
+
+/* Make c->reading.own_options, unless they are there. */
+void cmdline_make_own_options(struct cmdline *c);
+/* What the part that was just read says of hosts and cores becomes its program's alone; step: what
+ * the first part says; before: hosts.nlists before this part. 0, or -1 with err. */
+int cmdline_take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
+                           struct error *err);
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);
 

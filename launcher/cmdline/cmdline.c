@@ -13,7 +13,6 @@
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/options/option-functions.h"
 #include "launcher/cmdline/other-launchers/other-launchers.h"
-#include "launcher/cmdline/other-launchers/translate.h"
 
 void cmdline_free(struct cmdline *c)
 {
@@ -69,21 +68,6 @@ static void end_watch(struct cmdline *c)
         d->used = NULL;
 }
 
-int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, struct error *err)
-{
-    cmdline_make_own_options(c);
-    const char *word =
-        cmdline_keep(c, text_format("%s%s%s", name, value ? "=" : "", value ? value : ""));
-    char *const argv[] = {(char *)(uintptr_t)word};
-    struct translation *t = c->reading.translation;
-    c->reading.translation = NULL; /* what the option does by others is part of it */
-    int rc = options_parse(c->reading.own_options, 1, argv, 0, c, err) == 1 ? 0 : -1;
-    c->reading.translation = t;
-    if (rc == 0 && t)
-        translation_add(t, name, value);
-    return rc;
-}
-
 struct step_wide_limits { /* what a line says before its first program */
     struct limits step, host, rank;
 };
@@ -115,138 +99,6 @@ static void keep_app_options(const struct cmdline *c, struct option_def *defs)
                 !defs[i].argument && *c->reading.options[i].used ? keep_as_it_is : refuse_in_part;
 }
 
-/* Text copied from a document often has a dash there that is none to us. */
-static bool is_long_dash(const char *word)
-{
-    return strncmp(word, "\xe2\x80\x93", 3) == 0 || strncmp(word, "\xe2\x80\x94", 3) == 0 ||
-           strncmp(word, "\xe2\x88\x92", 3) == 0;
-}
-
-/* "NAME=VALUE" */
-static bool is_assignment(const char *word)
-{
-    size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return len > 0 && word[len] == '=' && !(word[0] >= '0' && word[0] <= '9');
-}
-
-/* Words that are surely no programs. */
-static int check_program(const char *word, struct error *err)
-{
-    if (!*word)
-        return error_set(err, EINVAL, "the name of the program is empty; is a variable unset?");
-    if (is_long_dash(word))
-        return error_set(
-            err, EINVAL, "'%.60s' begins with a long dash, as documents have it; type '-%s%.60s'",
-            word, is_long_dash(word + 3) ? "-" : "", word + (is_long_dash(word + 3) ? 6 : 3));
-    if (strncmp(word, "\xe2\x80\x9c", 3) == 0 || strncmp(word, "\xe2\x80\x98", 3) == 0)
-        return error_set(
-            err, EINVAL,
-            "'%.60s' begins with a quote as documents have it; type ' or \", or leave it out",
-            word);
-    if (word[strlen(word) - 1] == '\r')
-        return error_set(err, EINVAL,
-                         "'%.60s' ends with a carriage return, as lines of Windows do; 'dos2unix "
-                         "SCRIPT' takes them out of a script",
-                         word);
-    if (strcmp(word, ":::") == 0)
-        return error_set(err, EINVAL,
-                         "':::' is for a queue; write 'mprun --queue ::: PROGRAM ::: ARGUMENT...'");
-    if (word[strlen(word) - 1] == ':')
-        return error_set(
-            err, EINVAL,
-            "'%.60s': a ':' between programs is a word of its own; put a blank before it", word);
-    if (is_assignment(word))
-        return error_set(err, EINVAL, "the program is '%.60s'; is '-x %.60s' meant?", word, word);
-    if (word[strspn(word, "0123456789")] == 0)
-        return error_set(err, EINVAL, "the program is '%.60s'; is '-n %.60s' meant?", word, word);
-    return 0;
-}
-
-/* The last word of the line is the value of an option, and does not look like one: perhaps it is
- * the program. */
-static const char *swallowed_program(int argc, char *const argv[])
-{
-    const char *last = argc > 2 ? argv[argc - 1] : "-", *option = argc > 2 ? argv[argc - 2] : "";
-    bool is_value = option[0] == '-' && !strchr(option, '=');
-    return is_value && !strpbrk(last, "=,:") && !(last[0] >= '0' && last[0] <= '9') &&
-                   last[0] != '-'
-               ? last
-               : NULL;
-}
-
-/* end: where the program would end, of argc words */
-static int no_program(const struct cmdline *c, int end, int argc, char *const argv[],
-                      struct error *err)
-{
-    const char *swallowed = end == argc ? swallowed_program(argc, argv) : NULL;
-    bool more = end < argc; /* another program follows */
-    if (swallowed)
-        return error_set(
-            err, EINVAL,
-            "no program is given: '%.60s' is the value of '%.60s'; write the program behind it",
-            swallowed, argv[argc - 2]);
-    if (c->napps > 1 || more)
-        return error_set(err, EINVAL, "program %zu of the line is missing: nothing stands %s ':'",
-                         c->napps, c->napps > 1 ? "behind" : "before");
-    return error_set(err, EINVAL,
-                     "no program is given; write 'mprun [OPTION...] PROGRAM [ARGUMENT...]', for "
-                     "example 'mprun -n 4 ./solver'");
-}
-
-struct cmdline_app *cmdline_add_app(struct cmdline *c)
-{
-    c->apps = must(reallocarray(c->apps, c->napps + 1, sizeof(*c->apps)));
-    c->apps[c->napps] = (struct cmdline_app){.nranks = 0};
-    return &c->apps[c->napps++];
-}
-
-int cmdline_take_bare_hosts(struct cmdline *c, int argc, char *const argv[], int at,
-                            struct error *err)
-{
-    uint32_t n = 0, ranks = c->reading.app->nranks;
-    if (c->hosts.nlists || c->hosts.nfiles)
-        return at;
-    while (n < ranks && at + (int)n + 1 < argc && !strpbrk(argv[at + (int)n], "/=:"))
-        n++;
-    if (n > 0 && n < ranks)
-        return error_set(err, EINVAL,
-                         "%u ranks need as many hosts before the program, and '%.60s' is number %u "
-                         "of the words there; name a host for each rank, or write '-hostfile FILE'",
-                         ranks, argv[at + (int)n], n + 1);
-    for (; n > 0; n--)
-        if (cmdline_apply_host(c, argv[at++], err) < 0)
-            return -1;
-    return at;
-}
-
-bool cmdline_has_bare_variable(const struct cmdline *c, int argc, char *const argv[], int at)
-{
-    return c->dialect == DIALECT_MPIEXEC && at < argc && is_assignment(argv[at]);
-}
-
-bool cmdline_is_subcommand(const struct cmdline *c, int argc, char *const argv[], int at)
-{
-    return c->dialect == DIALECT_FLUX && c->napps <= 1 && at < argc &&
-           (strcmp(argv[at], "run") == 0 ||
-            (strcmp(argv[at], "mini") == 0 && argv[at + 1] && strcmp(argv[at + 1], "run") == 0));
-}
-
-/* Others start no ranks of this line. */
-static int check_subcommand(const struct cmdline *c, int argc, char *const argv[], int at,
-                            struct error *err)
-{
-    static const char *const others[] = {"submit", "bulksubmit", "batch", "alloc",     "exec",
-                                         "proxy",  "start",      "jobs",  "multi-prog"};
-    for (size_t i = 0;
-         c->dialect == DIALECT_FLUX && at < argc && i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(argv[at], others[i]) == 0)
-            return error_set(err, EINVAL,
-                             "'flux %s' is not for mprun, which does what 'flux run' does; call "
-                             "flux itself, or write 'run' instead",
-                             others[i]);
-    return 0;
-}
-
 /* One part of the line from argv[from] on: the index of its ":", argc, or -1. */
 static int parse_part(struct cmdline *c, const struct option_def *defs, int argc,
                       char *const argv[], int from, struct error *err)
@@ -275,7 +127,7 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if ((c->self_test || c->env_diff || c->settings.is_shown || c->settings.is_checked) &&
         at == argc && c->napps == 1)
         return argc;
-    if (check_subcommand(c, argc, argv, at, err) < 0)
+    if (cmdline_check_subcommand(c, argc, argv, at, err) < 0)
         return -1;
     if (c->reading.has_bare_hosts && (at = cmdline_take_bare_hosts(c, argc, argv, at, err)) < 0)
         return -1;
@@ -293,105 +145,12 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
     if (at == argc && (c->reading.program_file || c->queue.from) && c->napps == 1)
         return argc;
     if (end == at)
-        return no_program(c, end, argc, argv, err);
-    if (check_program(argv[at], err) < 0)
+        return cmdline_no_program(c, end, argc, argv, err);
+    if (cmdline_check_program(argv[at], err) < 0)
         return -1;
     c->reading.app->argv = argv + at;
     c->reading.app->argc = (size_t)(end - at);
     return end;
-}
-
-static bool has_gpus(const struct placement_options *p)
-{
-    return p->bind.gpus || p->bind.gpu_sharers;
-}
-
-static void take_gpus(struct placement_options *to, const struct placement_options *from)
-{
-    to->bind.gpus = from->bind.gpus;
-    to->bind.gpu_sharers = from->bind.gpu_sharers;
-}
-
-/* A program has the options of the step where it says nothing itself; GPUs are not inherited. */
-static void inherit(struct placement_options *own, const struct placement_options *step)
-{
-    const struct placement_options said = *own;
-    *own = *step;
-    own->says_map |= said.says_map;
-    own->says_bind |= said.says_bind;
-    own->says_memory |= said.says_memory;
-    if (said.says_map) {
-        own->per_host = said.per_host;
-        own->turn = said.turn;
-        own->even = said.even;
-        own->packs = said.packs;
-        own->span = said.span;
-        own->by_core = said.by_core;
-        own->bind.map = said.bind.map;
-        own->bind.ppr = said.bind.ppr;
-        own->bind.threads = said.bind.threads;
-        own->bind.cores = said.bind.cores ? said.bind.cores : step->bind.cores;
-        own->bind.set_ranks = said.bind.set_ranks;
-        own->bind.set_cores = said.bind.set_cores;
-        own->bind.set_turn = said.bind.set_turn;
-        own->bind.by_threads = said.bind.cores ? said.bind.by_threads : step->bind.by_threads;
-    }
-    take_gpus(own, &said);
-    if (said.says_memory) {
-        own->bind.memory = said.bind.memory;
-        memcpy(own->bind.memory_nodes, said.bind.memory_nodes, sizeof(own->bind.memory_nodes));
-    }
-    if (said.says_bind || said.bind.list_kind != CPU_LIST_NONE) {
-        own->bind.policy = said.bind.policy;
-        own->bind.to = said.bind.to;
-        own->bind.overload = said.bind.overload;
-        own->bind.if_supported = said.bind.if_supported;
-        own->bind.list_kind = said.bind.list_kind;
-        memcpy(own->bind.list, said.bind.list, sizeof(own->bind.list));
-    }
-}
-
-static int check_own(const struct placement_options *own, const struct placement_options *step,
-                     struct error *err)
-{
-    const char *of_step = own->in_sequence          ? "'--map-by seq'"
-                          : own->needs_rank_file    ? "'--map-by rankfile'"
-                          : own->no_local           ? "'nolocal'"
-                          : own->oversubscribe >= 0 ? "'oversubscribe'"
-                                                    : NULL;
-    if (of_step)
-        return error_set(err, EINVAL,
-                         "%s holds for the whole step; put it before the first program", of_step);
-    if (step->in_sequence || step->rank_file)
-        return error_set(
-            err, EINVAL,
-            "%s says where the ranks of all programs run; leave out what this program says of it",
-            step->rank_file ? "the rank file" : "'--map-by seq'");
-    return 0;
-}
-
-/* What the part that was just read says of hosts and cores is its program's. */
-static int take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
-                          struct error *err)
-{
-    struct cmdline_app *app = c->reading.app;
-    struct placement_options *own = &c->place;
-    app->first_list = before;
-    app->nlists = c->hosts.nlists - before;
-    c->own_hosts |= app->nlists > 0;
-    bool says = own->says_map || own->says_bind || own->says_memory || has_gpus(own) ||
-                own->bind.list_kind != CPU_LIST_NONE;
-    if ((says || app->nlists) && check_own(own, step, err) < 0)
-        return error_context(err, "program %zu of the line", c->napps);
-    if (!has_gpus(own))
-        take_gpus(own, &c->reading.file_place);
-    bool differs = has_gpus(step) && !has_gpus(own) && !step->in_sequence && !step->rank_file;
-    if (!says && !differs)
-        return 0;
-    inherit(own, step);
-    app->place = must(malloc(sizeof(*app->place)));
-    *app->place = *own;
-    return 0;
 }
 
 /* The limits of ranks that a part of the line gives hold for the program of that part. */
@@ -432,32 +191,11 @@ static int parse_further_part(struct cmdline *c, const struct option_def *defs, 
     swap_limits(c, &limits);
     int at = parse_part(c, defs, argc, argv, from, err);
     if (at >= 0 &&
-        (take_own_place(c, &step, before, err) < 0 || take_own_limits(c, &limits, err) < 0))
+        (cmdline_take_own_place(c, &step, before, err) < 0 || take_own_limits(c, &limits, err) < 0))
         at = -1;
     c->place = step;
     swap_limits(c, &limits);
     return at;
-}
-
-/* Has an option of another dialect a long name of this one? */
-static bool has_name_of(const struct cmdline *c, const struct option_def *d,
-                        const struct option_def *own)
-{
-    for (const char *at = d->names; *at; at += strcspn(at, " "), at += strspn(at, " "))
-        if (strncmp(at, "--", 2) == 0 &&
-            options_find(c->reading.own_options, at, strcspn(at, " ")) == own)
-            return true;
-    return false;
-}
-
-bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
-{
-    if (c->reading.own_used[own - c->reading.own_options])
-        return true;
-    for (const struct option_def *d = c->reading.options; d->names; d++)
-        if (*d->used && (options_are_same(d, own) || has_name_of(c, d, own)))
-            return true;
-    return false;
 }
 
 /* The parts from argv[at] on. */
@@ -530,15 +268,6 @@ static int parse_parts(struct cmdline *c, int argc, char *const argv[], struct e
     return share_first(c, err) < 0 ? -1 : multi_prog_apply(c, err);
 }
 
-const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry)
-{
-    size_t len = strcspn(entry, "=");
-    for (size_t i = 0; i < app->nenv; i++)
-        if (strncmp(app->env[i], entry, len) == 0 && app->env[i][len] == '=')
-            return app->env[i];
-    return NULL;
-}
-
 /* Settings for all programs; a program's own setting comes before them. */
 static int share_settings(struct cmdline *c, struct error *err)
 {
@@ -550,55 +279,6 @@ static int share_settings(struct cmdline *c, struct error *err)
                 return -1;
     }
     return 0;
-}
-
-static int apply_number(struct cmdline *c, const char *name, uint64_t n, struct error *err)
-{
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
-    return cmdline_apply_named(c, name, text, err);
-}
-
-/* A set has so many cores; what its tasks have of them. */
-static int settle_set_cores(struct cmdline *c, const struct resource_sets *sets, uint32_t tasks,
-                            struct error *err)
-{
-    uint32_t packed = sets->packed ? sets->packed : 1;
-    uint32_t cores = sets->cores ? sets->cores : packed * tasks;
-    char how[96];
-    if (sets->all_cores)
-        return sets->shared ? cmdline_apply_named(c, "--bind-to", "none", err)
-               : packed > 1 ? apply_number(c, "--cpus-per-rank", packed, err)
-                            : 0;
-    if (tasks == 1 && (sets->shared || packed >= cores))
-        return cores > 1 ? apply_number(c, "--cpus-per-rank", cores, err) : 0;
-    int n = snprintf(how, sizeof(how), "%u:%u", tasks, cores);
-    if (!sets->shared && packed < cores)
-        n += snprintf(how + n, sizeof(how) - (size_t)n, ":each=%u", packed);
-    if (sets->turn && tasks > 1)
-        snprintf(how + n, sizeof(how) - (size_t)n, ":turn=%u", sets->turn);
-    return cmdline_apply_named(c, "--rank-sets", how, err);
-}
-
-int cmdline_settle_sets(struct cmdline *c, struct error *err)
-{
-    struct resource_sets sets = c->reading.sets;
-    uint64_t tasks = sets.tasks ? sets.tasks : 1;
-    char how[48];
-    c->reading.sets = (struct resource_sets){.number = 0}; /* once */
-    if (sets.number)
-        c->reading.app = c->apps;
-    if (!sets.tasks && sets.number && c->reading.app->nranks > sets.number)
-        tasks = (c->reading.app->nranks - 1) / sets.number + 1; /* of all tasks */
-    if ((sets.all_cores || sets.all_hosts) && !sets.per_host)
-        sets.per_host = 1;
-    snprintf(how, sizeof(how), "ppr:%u:socket", sets.per_socket);
-    if ((sets.number && !c->reading.app->nranks &&
-         apply_number(c, "--np", sets.number * tasks, err) < 0) ||
-        (sets.per_host && apply_number(c, "--npernode", sets.per_host * tasks, err) < 0) ||
-        (sets.per_socket && cmdline_apply_named(c, "--map-by", how, err) < 0))
-        return -1;
-    return settle_set_cores(c, &sets, (uint32_t)tasks, err);
 }
 
 /* ---- the whole line -------------------------------------------------------------------------- */
@@ -619,14 +299,6 @@ static int sum_ranks(struct cmdline *c, struct error *err)
                          (unsigned long long)sum, CMDLINE_RANKS_MAX);
     c->nranks = (uint32_t)sum;
     return 0;
-}
-
-int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
-{
-    if (c->dialect != DIALECT_FLUX || c->napps != 1 || c->apps[0].nranks || c->place.per_host)
-        return 0;
-    c->reading.app = c->apps;
-    return apply_number(c, "--np", c->place.nodes_max ? c->place.nodes_max : 1, err);
 }
 
 /* An option that --queue needs, or that no queue can have. */
@@ -664,7 +336,7 @@ static int settle_queue(struct cmdline *c, struct error *err)
     if (c->apps[0].nranks || c->place.says_map || c->place.nodes_max)
         return 0;
     c->reading.app = c->apps;
-    return apply_number(c, "--np", 1, err);
+    return cmdline_apply_number(c, "--np", 1, err);
 }
 
 static int check_line(struct cmdline *c, struct error *err)

@@ -75,16 +75,18 @@ struct resource_sets {
 /* What is known of a line while it is read, and has settled into the rest of struct cmdline then.
  */
 struct line_reading {
-    struct translation *translation; /* notes what is applied by name; NULL: nothing does */
-    bool has_bare_hosts;             /* the hosts stand before the program, as mpirun_rsh has it */
-    struct option_def *options;      /* of the dialect, */
-    bool *used;                      /* and which of them the line has */
-    struct option_def *own_options;  /* of mprun's dialect, for cmdline_apply_named() */
-    bool *own_used;                  /* and which of them the line has by other names */
-    struct cmdline_app *app;         /* the program of this part */
-    const char *program_file;        /* --app; else NULL */
-    bool multi_prog;                 /* the program is a file of programs */
-    struct cmdline_app all_apps;     /* its env holds for each program that does not set the same */
+    /* Is told of what is applied by name; translation NULL: nobody is. */
+    struct translation *translation;
+    void (*note_applied)(struct translation *t, const char *name, const char *value);
+    bool has_bare_hosts;            /* the hosts stand before the program, as mpirun_rsh has it */
+    struct option_def *options;     /* of the dialect, */
+    bool *used;                     /* and which of them the line has */
+    struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */
+    bool *own_used;                 /* and which of them the line has by other names */
+    struct cmdline_app *app;        /* the program of this part */
+    const char *program_file;       /* --app; else NULL */
+    bool multi_prog;                /* the program is a file of programs */
+    struct cmdline_app all_apps;    /* its env holds for each program that does not set the same */
     struct placement_options file_place; /* GPUs that the line has beside --app: every program's of
                                             the file. Others are the first program's */
     bool no_recovery;                    /* the line says that a rank's failure ends the step */

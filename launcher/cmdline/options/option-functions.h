@@ -39,6 +39,9 @@ int cmdline_set_variable(struct cmdline_app *app, const char *value, struct erro
 /* The word of a part of a host, as --map-by and --bind-to have it. */
 const char *cmdline_level_word(enum level level);
 
+/* Does this option of the table belong to one program, and not to the whole step? */
+bool cmdline_is_own_app_option(const struct option_def *def);
+
 /* --limit: "mem=30G,cput=100h". */
 option_fn cmdline_apply_limit;
 

@@ -1104,7 +1104,7 @@ const struct option_def *cmdline_options(void)
     return table;
 }
 
-bool cmdline_is_app_option(const struct option_def *def)
+bool cmdline_is_own_app_option(const struct option_def *def)
 {
     return def->apply == cmdline_apply_np || def->apply == cmdline_apply_env ||
            def->apply == cmdline_apply_wdir || def->apply == cmdline_apply_pair ||
@@ -1115,5 +1115,5 @@ bool cmdline_is_app_option(const struct option_def *def)
            def->apply == cmdline_apply_cpus || def->apply == apply_mem_per_rank ||
            def->apply == cmdline_apply_limit || def->apply == apply_rank_sets ||
            def->apply == apply_rank_gpus || def->apply == cmdline_apply_cpu_bind ||
-           def->apply_other == cmdline_apply_marked || cmdline_is_peers_app_option(def);
+           def->apply_other == cmdline_apply_marked;
 }

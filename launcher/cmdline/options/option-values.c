@@ -13,12 +13,6 @@
 #include "launcher/cmdline/cmdline-private.h"
 #include "launcher/cmdline/options/option-functions.h"
 
-const char *cmdline_keep(struct cmdline *c, char *text)
-{
-    c->texts = must(reallocarray(c->texts, c->ntexts + 1, sizeof(*c->texts)));
-    return c->texts[c->ntexts++] = must(text);
-}
-
 int cmdline_each_item(const char *list, const char *separator,
                       int (*take)(void *arg, char *item, struct error *err), void *arg,
                       struct error *err)

@@ -1019,8 +1019,8 @@ static const struct option_def table[] = {
     {.names = NULL},
 };
 
-/* Is this an option about ranks or cores? It holds for the program that stands behind it. */
-bool cmdline_is_peers_app_option(const struct option_def *def)
+/* What is about ranks or cores holds for the program that stands behind it. */
+bool cmdline_is_app_option(const struct option_def *def)
 {
     static option_fn *const places[] = {
         anyway,          apply_hydra_bind,    apply_cc,         apply_depth,
@@ -1029,9 +1029,8 @@ bool cmdline_is_peers_app_option(const struct option_def *def)
         if (def->apply == places[i])
             return true;
     if (def->apply_other == cmdline_apply_other)
-        return cmdline_is_app_option(
-            options_find(cmdline_options(), def->other, strcspn(def->other, " ")));
-    return def->kind == OPTION_NOTED && !def->apply;
+        def = options_find(cmdline_options(), def->other, strcspn(def->other, " "));
+    return cmdline_is_own_app_option(def) || (def->kind == OPTION_NOTED && !def->apply);
 }
 
 bool cmdline_is_needless(const struct option_def *def)

@@ -136,3 +136,11 @@ int cmdline_apply_kill_on_bad_exit(void *target, const char *value, struct error
     *(is_on ? &c->reading.no_recovery : &c->recovery) = true;
     return 0;
 }
+
+int cmdline_take_flux_ranks(struct cmdline *c, struct error *err)
+{
+    if (c->dialect != DIALECT_FLUX || c->napps != 1 || c->apps[0].nranks || c->place.per_host)
+        return 0;
+    c->reading.app = c->apps;
+    return cmdline_apply_number(c, "--np", c->place.nodes_max ? c->place.nodes_max : 1, err);
+}

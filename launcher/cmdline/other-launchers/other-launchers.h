@@ -29,10 +29,12 @@ int cmdline_take_srun_ranks(struct cmdline *c, struct error *err);
 
 /* Apply aprun's CPUs of the program whose part of the line is read. 0, or -1 with err. */
 int cmdline_settle_cpus(struct cmdline *c, struct error *err);
+/* Apply jsrun's resource sets of the first program as ranks and cores. 0, or -1 with err. */
+int cmdline_settle_sets(struct cmdline *c, struct error *err);
+/* Where a line of flux has no number of tasks: one, or one on each node. 0, or -1 with err. */
+int cmdline_take_flux_ranks(struct cmdline *c, struct error *err);
 /* Does this option of another launcher ask for what mprun does anyway? */
 bool cmdline_is_needless(const struct option_def *def);
-/* Does it belong to one program, and not to the whole step? */
-bool cmdline_is_peers_app_option(const struct option_def *def);
 
 /* Apply what variables of other launchers say (environment.c). 0, or -1 with err. */
 int environment_apply(struct cmdline *c, char *const env[], struct error *err);

@@ -84,7 +84,8 @@ static void add(struct translation *t, const struct option_def *own, const char 
                      value ? quoted : ""));
 }
 
-void translation_add(struct translation *t, const char *name, const char *value)
+/* One that counts once replaces what was noted before. */
+static void translation_add(struct translation *t, const char *name, const char *value)
 {
     t->has_translated = true;
     add(t, options_find(t->c.reading.own_options, name, strlen(name)), name, value);
@@ -372,6 +373,7 @@ int cmdline_translate(const struct cmdline *said, int argc, char *const argv[], 
     size_t len;
     t.c.dialect = said->dialect;
     t.c.reading.translation = &t;
+    t.c.reading.note_applied = translation_add;
     cmdline_add_app(&t.c);
     t.line = must(open_memstream(&line, &len));
     t.notes = must(open_memstream(&notes, &len));

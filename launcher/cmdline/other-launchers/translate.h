@@ -10,11 +10,6 @@
 #include "common/error.h"
 
 struct cmdline;
-struct translation;
-
-/* Note an option of mprun's; one that counts once replaces what was noted before. value: NULL:
- * none. */
-void translation_add(struct translation *t, const char *name, const char *value);
 
 /* Print the line, which was parsed as `said`, with comments on what has no counterpart. 0, or -1
  * with err. */
