@@ -33,6 +33,8 @@ is_other() { # NAME PID: it runs, and is not this one
     run -0 enter 12.1 true
     run -0 as_nobody "$MPRUND" status
     [[ $output == *12.1*site*running* ]]
+    run ! here "$MPRUN_BUILD/tools/mpbind" --wait 5 23.1
+    [[ $output == *"cannot be read in time"* ]]
     wait "$asking" || true
     cat asked
     grep -q '^refused .*cannot be read in time' asked

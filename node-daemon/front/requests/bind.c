@@ -52,6 +52,10 @@ int bind_describe(struct findings *found, const struct conf *c, const struct gra
     snprintf(ask.job, sizeof(ask.job), "%.*s", GRANT_JOB_MAX - 1, name);
     if (is_gridengine && !findings_get(found, FIND_JOB, READER_LOOK_UP, &ask, -1, &f))
         return BIND_NOT_YET;
+    if (is_gridengine && q->bind == GRANT_BIND_HAVE && f->n == 0) {
+        (void)finding_failed(f, err);
+        return -1;
+    }
     if (is_gridengine && !finding_failed(f, NULL)) {
         *ret = f->answer->evidence;
         if (q->uid && ret->uid && q->uid != ret->uid)
