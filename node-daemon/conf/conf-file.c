@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ static void blank_comments(char *text)
 static char *text_of(int fd, const char *path, struct error *err)
 {
     char *text = read_text(fd, path, err);
-    if (text)
+    if (text && !strstr(text, "/*")) /* where a # begins none */
         blank_comments(text);
     return text;
 }

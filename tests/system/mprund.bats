@@ -374,6 +374,8 @@ hang_up() {
         echo "$wrong: $output"
         [[ $output == *"check.conf:2: "* ]]
     done
+    run -1 check '/* with a # */' 'colour = "red"' # which begins no comment
+    [[ $output == *"no such option 'colour'"* ]]
     run check 'user = daemon' 'cores = exclusive' 'lend_suspended = {cores}'
     [ "$status" -eq 1 ]
     [[ $output == *"lend_suspended = {cores} needs cores = auto"* ]]
