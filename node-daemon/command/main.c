@@ -99,11 +99,10 @@ static int make_key(const char *path)
     return CODE_FAILED;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     struct mprund_options o;
     struct error e;
-    fd_open_standard();
     if (argc == 2 && !strcmp(argv[1], "hold")) /* by mprund itself: see systemd.c */
         return systemd_hold();
     umask(022);
@@ -137,4 +136,15 @@ int main(int argc, char **argv)
     if (code < 0)
         log_error("%s", e.text);
     return code < 0 ? CODE_FAILED : code ? CODE_STUCK : CODE_OK;
+}
+
+/* What could not be printed is no success. */
+int main(int argc, char **argv)
+{
+    fd_open_standard();
+    int code = run(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    log_error("write to standard output: %s", strerror(errno));
+    return CODE_FAILED;
 }

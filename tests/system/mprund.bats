@@ -154,6 +154,10 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     [ "$(json '"memory_limit" in d["jobs"][0] or "reason" in d["jobs"][0]' <root.json)" = False ]
     as_other "$MPRUND" status --json >other.json
     [ "$(json '(d["jobs"], d["jobs_of_all_users"])' <other.json)" = "([], 1)" ]
+    for word in status 'status --json' sensor --help; do
+        run -1 here sh -c '"$0" "$@" >/dev/full' "$MPRUND" $word
+        [[ $output == *"No space left on device"* ]]
+    done
     job_kill
     mprund_gone
     for wrong in '--json' 'sensor --json' 'status 12.1' 'jobs'; do
