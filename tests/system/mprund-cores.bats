@@ -50,6 +50,9 @@ no_job() { ! compgen -G "$GROUND/*-$1-*" >/dev/null; }
     total=$(total)
     running 1.1 --cores 1
     now_is "1.1 own 1 $(cat 1.1.cpus) -" "free $((total - 1)) of $total"
+    enter 1.1 --cores 1 true
+    run -1 enter 1.1 --cores 2 true
+    [[ $output == *"with another limit of cores"* ]]
     mprund_kill
     mprund_start
     now_is "1.1 own 1 $(cat 1.1.cpus) -" "free $((total - 1)) of $total"

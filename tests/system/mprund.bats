@@ -83,13 +83,14 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
         [ "$status" -eq 1 ]
         [[ $output == *"limit the memory of job 12.1: no cgroup of this host can"* ]]
     done
-    job_start 12.1 sleep 1000
+    job_start 12.1 --cores 1 sleep 1000 # where jobs have no cpusets it has all
     for limit in '--memory 48M' '--pids 10'; do
         run enter 12.1 $limit true
         [ "$status" -eq 1 ]
         [[ $output == *"job 12.1 is here already, with another limit of "* ]]
     done
     enter 12.1 true
+    enter 12.1 --cores 1 true
     job_kill
     mprund_gone
 }

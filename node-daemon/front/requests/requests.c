@@ -87,6 +87,7 @@ static const char *other_limit(const struct requests *r, const struct job *job,
 {
     const struct limits *asked = &e->limits;
     struct grant_answer has;
+    uint32_t all, left;
     if (job->manager != GRANT_SITE)
         return NULL;
     grant_answer_init(&has, GRANT_OK, NULL);
@@ -95,7 +96,9 @@ static const char *other_limit(const struct requests *r, const struct job *job,
         return "memory";
     if (is_other(asked->pids, has.pids, 1))
         return "processes";
-    return e->cores && e->cores != has.cores ? "cores" : NULL;
+    /* where none are chosen it could not have as many */
+    bool is_counted = jobs_count_cores(r->jobs, &all, &left) == 0;
+    return is_counted && e->cores && e->cores != has.cores ? "cores" : NULL;
 }
 
 /* Add what its manager says with one more of its tasks. */
