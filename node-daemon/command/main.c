@@ -93,6 +93,7 @@ static int show_help(void)
 static int make_key(const char *path)
 {
     struct error e;
+    umask(022);
     if (token_key_make(path, &e) == 0)
         return CODE_OK;
     log_error("%s", e.text);
@@ -105,7 +106,6 @@ static int run(int argc, char **argv)
     struct error e;
     if (argc == 2 && !strcmp(argv[1], "hold")) /* by mprund itself: see systemd.c */
         return systemd_hold();
-    umask(022);
     logging_open(LOG_NOTE, 0);
     if (mprund_options_parse(argc, argv, &o, &e) < 0) {
         log_error("%s (mprund --help shows the options)", e.text);

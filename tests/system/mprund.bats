@@ -75,6 +75,9 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     run as_nobody "$MPRUND" enter --job 12.1 --user "$TEST_UID" true
     [ "$status" -eq 1 ]
     no_jobs
+    # who has entered is what it was
+    [ "$(umask 077; enter 12.1 sh -c umask)" = 0077 ]
+    mprund_gone
 }
 
 @test "a limit that no cgroup can hold is an error each time, and of a job that is there only its own is one" {
