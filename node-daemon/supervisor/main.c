@@ -216,6 +216,7 @@ int main(int argc, char **argv)
     logging_open(atoi(argv[3]) ? LOG_DEBUG : LOG_NOTE, 0);
     /* a host that is full of ranks is where it is asked; what it costs is little */
     (void)setpriority(PRIO_PROCESS, 0, PRIORITY);
+    (void)signal(SIGPIPE, SIG_IGN); /* who reads what mprund says may go; so it is for all parts */
     int signals = open_signals();
     int code = signals < 0 ? CODE_FAILED : begin(&s);
     if (code)

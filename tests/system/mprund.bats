@@ -321,6 +321,17 @@ without_v2() {
     [[ $output == *"open the cgroup of mprund-jobs.scope"* ]]
 }
 
+@test "that nobody reads any more what it says does not end the daemon" {
+    mprund_kill
+    here rm /run/mprund.pid
+    { MPRUN_TEST_LIMIT=100 here "$MPRUND" --config "$MPRUND_CONF" --pidfile /run/mprund.pid -v 2>&1 | head -c 1 >/dev/null; } 3>&- &
+    wait_until 10 here test -s /run/mprund.pid
+    MPRUND_PID=$(here cat /run/mprund.pid)
+    kill -KILL "$(mprund_part signer)" # which it says
+    wait_until 10 mprund_part signer
+    run -0 here "$MPRUND" status
+}
+
 @test "a SIGTERM ends the daemon and no job" {
     job_start 12.1 sleep 1000
     kill -TERM "$MPRUND_PID"
