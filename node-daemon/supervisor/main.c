@@ -160,14 +160,16 @@ static void end(struct supervisor *s)
         (void)unlink(s->pidfile);
 }
 
+/* Those that its caller ignores, nohup say, would not come. */
 static int open_signals(void)
 {
+    static const int hears[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
+    for (size_t i = 0; i < sizeof(hears) / sizeof(hears[0]); i++) {
+        (void)signal(hears[i], SIG_DFL);
+        sigaddset(&set, hears[i]);
+    }
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
