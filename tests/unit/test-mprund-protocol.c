@@ -298,8 +298,10 @@ static void the_lock_is_never_free_while_it_is_taken_anew(void **state)
     assert_int_equal(lock_take(path, &fd, &e), 0);
     assert_int_equal(pipe(go), 0);
     pid_t other = fork();
-    if (other == 0)
+    if (other == 0) {
+        close(go[1]);
         want_lock(path, go[0]);
+    }
     for (int i = 0; i < 20000; i++)
         assert_int_equal(lock_take(path, &fd, &e), 0);
     /* one whose file is gone is another one */
