@@ -431,6 +431,10 @@ EOF
     [[ $stderr != *NNODES* ]]
     run -125 "$MPRUN" --as srun --dry-run --host n1:2 -n 3 true
     SLURM_OVERCOMMIT=1 run -0 "$MPRUN" --as srun --dry-run --host n1:2 -n 3 true
+    SLURM_GPUS_PER_TASK=a100:2 run -0 "$MPRUN" --as srun --translate -n 2 true
+    [[ $output == *"mprun -n 2 --gpus-per-rank=2 "* ]]
+    SLURM_JOB_ID=7 SLURM_GPUS_PER_TASK=2 run -0 "$MPRUN" --as srun --rm local --translate -n 2 --gpus-per-task=1 true
+    [[ $output == *" -n 2 --gpus-per-rank 1 "* ]]
     SLURM_KILL_BAD_EXIT=0 run -1 --separate-stderr mprun --as srun -O -n 2 sh -c '[ $SLURM_PROCID = 0 ] && exit 1; sleep .3; echo over'
     [ "$output" = over ]
     OMPI_MCA_orte_tag_output=1 OMPI_MCA_ess=x run -0 --separate-stderr mprun -n 1 echo x

@@ -104,6 +104,13 @@ PLAY
     # Slurm holds the job to them; which rank has which, variables say, and root's mprun or mprund hold it
     run -0 --separate-stderr sbatch_wait -N 2 -n 4 --gres=gpu:lab:2 <<<'m --gpus-per-rank 1 sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES \$SLURM_STEP_GPUS" | sort'
     [ "$output" = $'n1 0 0,1\nn1 1 0,1\nn2 0 0,1\nn2 1 0,1' ]
+    # as srun
+    for says in --quiet --gpus-per-task=1; do # the job says it, or the line
+        [ $says = --quiet ] && asks=--gpus-per-task=1 || asks=--gres=gpu:2
+        run -0 --separate-stderr sbatch_wait -N 1 -n 2 $asks <<<"m --as srun $says sh -c 'echo \$SLURM_PROCID \$CUDA_VISIBLE_DEVICES' | sort"
+        [ "$output" = $'0 0\n1 1' ]
+        [ -z "$stderr" ]
+    done
     # GPUs that are for tasks, or the whole job, of which Slurm gives a step with one task on each node a part
     for asks in --gpus-per-task=1 --gpus=4; do
         run -0 --separate-stderr sbatch_wait -N 2 -n 4 $asks <<<'m --gpus-per-rank 1 sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES \$SLURM_STEP_GPUS" | sort'

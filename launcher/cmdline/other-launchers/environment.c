@@ -34,6 +34,7 @@ static const struct {
     {"SLURM_CPUS_PER_TASK", "--cpus-per-rank", IN(SRUN), false},
     {"SLURM_NTASKS_PER_NODE", "--npernode", IN(SRUN), false},
     {"SLURM_MPI_TYPE", "--pmi", IN(SRUN), false},
+    {"SLURM_GPUS_PER_TASK", "--gpus-per-rank", IN(SRUN), false},
     {"SLURM_OVERCOMMIT", "--oversubscribe", IN(SRUN), true},
     {"SLURM_KILL_BAD_EXIT", "--kill-on-bad-exit", IN(SRUN), false},
     {"SLURM_OPEN_MODE", "--open-mode", IN(SRUN), false},
@@ -116,6 +117,10 @@ static int apply_variable(struct cmdline *c, size_t i, const char *value, struct
     if (strcmp(variables[i].option, "--cpus-per-rank") == 0) { /* srun counts hardware threads */
         free(copy);
         copy = text_format("%st", value);
+    }
+    if (strcmp(variables[i].option, "--gpus-per-rank") == 0) {
+        free(copy);
+        copy = text_format("%u", cmdline_count_gpus(value));
     }
     if (strcmp(variables[i].option, "--pmi") == 0) {
         free(copy);

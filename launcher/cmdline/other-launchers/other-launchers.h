@@ -21,6 +21,8 @@ int cmdline_apply_gpus(void *target, const char *option, const char *value, stru
 const char *cmdline_mpi_plugin(const char *name);
 
 /* Where a line of srun has no number of tasks: that of its GPUs. 0, or -1 with err. */
+/* "4", "a100:4", "volta:2,kepler:1": how many. */
+uint32_t cmdline_count_gpus(const char *value);
 int cmdline_take_gpu_ranks(struct cmdline *c, struct error *err);
 /* Where it has no GPUs either: the number of tasks of the job. */
 int cmdline_take_slurm_ranks(struct cmdline *c, const char *value, struct error *err);

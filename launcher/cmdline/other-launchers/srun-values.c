@@ -106,9 +106,7 @@ int cmdline_apply_srun_mem_bind(void *target, const char *value, struct error *e
 
 /* ---- GPUs: the resource manager's, but for the number of tasks ------------------------------- */
 
-/* "4", "a100:4", "volta:2,kepler:1": how many. */
-static int count_gpus(struct cmdline *c, const char *option, const char *value, uint32_t *ret,
-                      struct error *err)
+uint32_t cmdline_count_gpus(const char *value)
 {
     uint64_t sum = 0;
     for (const char *at = value;; at++) {
@@ -119,8 +117,15 @@ static int count_gpus(struct cmdline *c, const char *option, const char *value, 
         if (!*at)
             break;
     }
-    *ret = sum <= CMDLINE_RANKS_MAX ? (uint32_t)sum : 0;
-    return option_note(&c->for_job, option, strlen(option));
+    return sum <= CMDLINE_RANKS_MAX ? (uint32_t)sum : 0;
+}
+
+/* A job has the GPUs; which of them is whose, mprun decides. */
+static int apply_task_gpus(struct cmdline *c, uint32_t n, struct error *err)
+{
+    char text[16];
+    snprintf(text, sizeof(text), "%u", n);
+    return cmdline_apply_named(c, "--gpus-per-rank", text, err);
 }
 
 int cmdline_apply_gpus(void *target, const char *option, const char *value, struct error *err)
@@ -137,7 +142,11 @@ int cmdline_apply_gpus(void *target, const char *option, const char *value, stru
     size_t i = 0;
     while (strcmp(numbers[i].option, option) != 0)
         i++;
-    return count_gpus(c, option, value, numbers[i].number, err);
+    *numbers[i].number = cmdline_count_gpus(value);
+    if (numbers[i].number == &c->reading.gpus.per_task && *numbers[i].number &&
+        getenv("SLURM_JOB_ID"))
+        return apply_task_gpus(c, *numbers[i].number, err);
+    return option_note(&c->for_job, option, strlen(option));
 }
 
 /* "gpu:a100:4,nvme:1": GPUs of each node. */
@@ -148,7 +157,8 @@ int cmdline_apply_gres(void *target, const char *value, struct error *err)
     if (!gpu || c->reading.gpus.per_host)
         return option_note(&c->for_job, "--gres", 6);
     AUTO_FREE char *one = must(strndup(gpu, strcspn(gpu, ",")));
-    return count_gpus(c, "--gres", one, &c->reading.gpus.per_host, err);
+    c->reading.gpus.per_host = cmdline_count_gpus(one);
+    return option_note(&c->for_job, "--gres", 6);
 }
 
 static int apply_count(struct cmdline *c, const char *option, uint64_t n, struct error *err)
