@@ -21,8 +21,13 @@ void srun_describe(const struct start_request *request, const struct alloc_host 
 void srun_advise(const char *words, char *buf, size_t n);
 bool srun_is_noise(const char *line);
 
-/* What a step of that job has to ask for with --gres to have all GPUs of its nodes; asks scontrol
- * where the job may need it. The caller frees it. NULL: nothing. */
-char *slurm_step_gres(const char *job);
+/* What steps of mprun have to ask for to have all GPUs of their nodes. */
+struct step_gres {
+    char *all;      /* for --gres, where all nodes have as many; NULL: they have not, or nothing */
+    uint32_t *gpus; /* instead: of each host of the allocation, which needs a step of its own */
+};
+/* Asks scontrol, where the job may need it. step_gres_free() empties *ret. */
+void slurm_step_gres(const struct allocation *a, struct step_gres *ret);
 /* The same of what 'scontrol -d show job' says. */
-char *slurm_gres_of_answer(const char *answer);
+void slurm_gres_of_answer(const char *answer, const struct allocation *a, struct step_gres *ret);
+void step_gres_free(struct step_gres *g);

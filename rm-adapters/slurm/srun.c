@@ -72,7 +72,7 @@ struct srun {
 struct starting {
     struct start_request request;
     char *path;
-    char *gres; /* for --gres; NULL: nothing */
+    struct step_gres gres;
     struct loop_defer turn;
     struct srun *clients;
     bool is_cancelled;
@@ -111,8 +111,10 @@ static char **make_words(const struct srun *c)
     if (component)
         words[n++] = text_format("--het-group=%s", component + 1);
     words[n++] = text_format("--jobid=%.*s", (int)strcspn(job, "+"), job);
-    if (c->of->gres)
-        words[n++] = text_format("--gres=%s", c->of->gres);
+    if (c->of->gres.all)
+        words[n++] = text_format("--gres=%s", c->of->gres.all);
+    else if (c->of->gres.gpus && c->of->gres.gpus[c->hosts[0]])
+        words[n++] = text_format("--gpus=%u", c->of->gres.gpus[c->hosts[0]]);
     words[n++] = text_format("-N%zu", c->nhosts);
     words[n++] = text_format("-n%zu", c->nhosts);
     words[n++] = must(strdup("-w"));
@@ -367,7 +369,7 @@ static void starting_free(struct starting *s)
         free(c);
     }
     free(s->path);
-    free(s->gres);
+    step_gres_free(&s->gres);
     free(s);
 }
 
@@ -500,8 +502,8 @@ static bool is_agent(const struct starting *s, size_t host)
     return s->request.is_agent(s->request.arg, host);
 }
 
-/* Makes an srun for the first wanted host and all that are wanted in the same way: as agents, or
- * not. */
+/* Makes an srun for the first wanted host and, unless each needs one of its own, all that are
+ * wanted in the same way: as agents, or not. */
 static struct srun *take_wanted(struct starting *s, size_t first)
 {
     struct srun *c = must(calloc(1, sizeof(*c) + (s->nhosts - first) * sizeof(c->hosts[0])));
@@ -510,7 +512,8 @@ static struct srun *take_wanted(struct starting *s, size_t first)
     loop_timer_init(&c->end_timer, s->request.loop, end_srun, c);
     loop_timer_init(&c->words_timer, s->request.loop, send_named, c);
     for (size_t i = first; i < s->nhosts; i++)
-        if (s->tasks[i].is_wanted && is_agent(s, i) == is_agent(s, first)) {
+        if (s->tasks[i].is_wanted && is_agent(s, i) == is_agent(s, first) &&
+            (i == first || !s->gres.gpus)) {
             s->tasks[i] = (struct task){.client = c};
             c->hosts[c->nhosts++] = i;
         }
@@ -566,7 +569,7 @@ struct starting *srun_start(const struct start_request *request, struct error *e
         starting_free(s);
         return NULL;
     }
-    s->gres = slurm_step_gres(request->allocation->job_id);
+    slurm_step_gres(request->allocation, &s->gres);
     for (size_t i = 0; i < n; i++)
         srun_retry(s, i);
     return s;

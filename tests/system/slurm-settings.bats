@@ -117,6 +117,8 @@ PLAY
         [ "$output" = $'n1 0 0,1\nn1 1 0,1\nn2 0 0,1\nn2 1 0,1' ]
         [ -z "$stderr" ]
     done
+    run -0 --separate-stderr sbatch_wait -N 2 -n 3 -m block --gpus-per-task=1 <<<'m --gpus-per-rank 1 sh -c "echo \$(hostname) \$CUDA_VISIBLE_DEVICES" | sort'
+    [ "$output" = $'n1 0\nn1 1\nn2 0' ]
     run --separate-stderr sbatch_wait -N 2 -n 4 --gres=gpu:lab:1 <<<'m --gpus-per-rank 1 touch began'
     [ "$status" -ne 0 ]
     [[ $stderr == *"--gpus-per-rank: on n"*" 2 ranks would have 2 GPUs, and there is 1 for this step"* ]]

@@ -232,17 +232,24 @@ static void lines_of_srun(void **state)
     assert_true(srun_text_has_name("n12 and n1.", "n1"));
 }
 
+/* For a step on n1 and n2: "--gres", or the GPUs of each host. */
 static void gres_is(const char *answer, const char *expected)
 {
-    char *gres = slurm_gres_of_answer(answer);
-    if (expected)
-        assert_string_equal(gres, expected);
-    else
-        assert_null(gres);
-    free(gres);
+    struct allocation a = {0};
+    struct step_gres g;
+    char text[64] = "";
+    allocation_add_host(&a, "n1");
+    allocation_add_host(&a, "n2");
+    slurm_gres_of_answer(answer, &a, &g);
+    assert_true(!g.all || !g.gpus);
+    if (g.gpus)
+        snprintf(text, sizeof(text), "%u, %u", g.gpus[0], g.gpus[1]);
+    assert_string_equal(g.all ? g.all : text, expected);
+    step_gres_free(&g);
+    allocation_free(&a);
 }
 
-static void gpus_are_asked_for_where_all_nodes_have_as_many(void **state)
+static void gpus_are_asked_for_on_all_nodes_or_on_each(void **state)
 {
     gres_is(
         "   JOB_GRES=gpu:4\n     Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=gpu:lab:2(IDX:0-1)\n   A=B\n",
@@ -250,12 +257,12 @@ static void gpus_are_asked_for_where_all_nodes_have_as_many(void **state)
     gres_is("  Nodes=n1 Mem=0 GRES=gpu:a:1(IDX:0),gpu:b:2(IDX:1,3),nvme:1(CNT:1)\n  Nodes=n2 Mem=0 "
             "GRES=nvme:1(CNT:1),gpu:a:3(IDX:0-2)",
             "nvme:1,gpu:3");
-    gres_is("  Nodes=n1 Mem=0 GRES=gpu:2(IDX:0-1)\n  Nodes=n2 Mem=0 GRES=gpu:1(IDX:0)\n", NULL);
-    gres_is("  Nodes=n1 Mem=0 GRES=gpu:2(IDX:0-1)\n  Nodes=n2 Mem=0 GRES=\n", NULL);
-    gres_is("  Nodes=n1 Mem=0\n GRES=gpu:2\n", NULL);
-    gres_is("slurm_load_jobs error: Invalid job id specified\n", NULL);
+    gres_is("  Nodes=n[1,3] GRES=gpu:2(IDX:0-1)\n  Nodes=n2 Mem=0 GRES=gpu:1(IDX:0)\n", "2, 1");
+    gres_is("  Nodes=n1 Mem=0 GRES=gpu:2(IDX:0-1)\n  Nodes=n2 Mem=0 GRES=\n", "2, 0");
+    gres_is("  Nodes=n1 Mem=0\n GRES=gpu:2\n", "");
+    gres_is("slurm_load_jobs error: Invalid job id specified\n", "");
     gres_is(" Nodes=n1 GRES=gpu:2(IDX", "gpu:2");
-    gres_is(" Nodes=n1 GRES=gpu:", NULL);
+    gres_is(" Nodes=n1 GRES=gpu:", "");
 }
 
 int main(void)
@@ -267,7 +274,7 @@ int main(void)
         cmocka_unit_test_setup(in_a_step_the_cpus_of_the_job_count, no_job),
         cmocka_unit_test_setup(a_heterogeneous_job_has_components, no_job),
         cmocka_unit_test_setup(numbers_that_do_not_fit_are_refused, no_job),
-        cmocka_unit_test(gpus_are_asked_for_where_all_nodes_have_as_many),
+        cmocka_unit_test(gpus_are_asked_for_on_all_nodes_or_on_each),
         cmocka_unit_test(lines_of_srun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
