@@ -105,8 +105,10 @@ static int parse_part(struct cmdline *c, const struct option_def *defs, int argc
 {
     c->reading.app = cmdline_add_app(c);
     int at = options_parse(defs, argc, argv, from, c, err);
-    while (at >= 0 && cmdline_is_subcommand(c, argc, argv, at))
+    for (bool is_run = false; !is_run && at >= 0 && cmdline_is_subcommand(c, argc, argv, at);) {
+        is_run = strcmp(argv[at], "run") == 0; /* another "run" is the program */
         at = options_parse(defs, argc, argv, at + 1, c, err);
+    }
     if (at >= 0 && cmdline_settle_cpus(c, err) < 0)
         at = -1;
     if (at < 0 && c->napps > 1)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/log.h"
@@ -114,6 +115,12 @@ static void take_first(struct queue *q, struct cmdline *c)
     cmdline_add_variable(app, q->variable);
 }
 
+static bool are_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 int queue_create(struct cmdline *c, struct queue **ret, struct error *err)
 {
     const struct queue_options *o = &c->queue;
@@ -124,6 +131,11 @@ int queue_create(struct cmdline *c, struct queue **ret, struct error *err)
     q->options = o;
     q->is_run = !c->explain;
     q->goes_on = c->recovery;
+    if (o->log && are_same_file(o->from, o->log))
+        return error_set(err, EINVAL,
+                         "--joblog '%.200s' is the file of --queue, and would replace it; name "
+                         "another",
+                         o->log);
     if (command_list_read(o->from, c->apps[0].argv, c->apps[0].argc, &q->list, err) < 0)
         return -1;
     q->commands = must(calloc(q->list.n + 1, sizeof(*q->commands)));

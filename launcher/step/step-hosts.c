@@ -95,8 +95,9 @@ static int take_nodes(struct step_plan *p, struct error *err)
         a->nhosts = c->place.nodes_max;
     }
     if (c->nranks && c->nranks < a->nhosts && c->dialect != DIALECT_SRUN)
-        return error_set(err, EINVAL, "--nodes: %u ranks are too few for %zu hosts", c->nranks,
-                         a->nhosts);
+        return error_set(err, EINVAL,
+                         "--nodes: %u rank%s too few for %zu hosts; ask for fewer hosts", c->nranks,
+                         c->nranks == 1 ? " is" : "s are", a->nhosts);
     return 0;
 }
 

@@ -55,6 +55,8 @@ b-2 b 2" ]
 @test "--dry-run and --explain of a queue leave the joblog as it is" {
     printf '%s\n' 'touch first' 'touch second' >q
     echo joblog >log
+    queue --queue q --joblog ./q
+    [[ $status = 125 && $stderr == "mprun: --joblog './q' is the file of --queue, and would replace it; name another" ]]
     for option in --dry-run --explain; do
         queue $option --queue q --joblog log
         [[ $status = 0 && -z $stderr && $output == *"arguments: first"* ]]
