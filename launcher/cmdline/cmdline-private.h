@@ -67,6 +67,8 @@ void cmdline_make_own_options(struct cmdline *c);
  * the first part says; before: hosts.nlists before this part. 0, or -1 with err. */
 int cmdline_take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
                            struct error *err);
+/* What files and variables have set holds for programs with options of their own, too. */
+void cmdline_inherit_settings(struct cmdline *c);
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);
 

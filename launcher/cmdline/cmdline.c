@@ -19,6 +19,7 @@ void cmdline_free(struct cmdline *c)
     for (size_t i = 0; i < c->napps; i++) {
         free(c->apps[i].env);
         free(c->apps[i].place);
+        free(c->apps[i].said_place);
         free(c->apps[i].limits);
     }
     free(c->apps);
@@ -359,6 +360,7 @@ int cmdline_take_environment(struct cmdline *c, char *const env[], struct error 
         (!c->settings.are_ignored && settings_take_files(c, env, err) < 0) ||
         cmdline_take_srun_ranks(c, err) < 0)
         return -1;
+    cmdline_inherit_settings(c);
     return check_line(c, err);
 }
 

@@ -39,8 +39,9 @@ struct cmdline_app {
     const char **env;
     size_t nenv;
     size_t first_list, nlists; /* of hosts.lists: those of this program, where it has own ones */
-    struct placement_options *place; /* its own; NULL: the step's */
-    struct limits *limits;           /* of each of its ranks; NULL: the step's */
+    struct placement_options *place;      /* its own; NULL: the step's */
+    struct placement_options *said_place; /* of it, what this part of the line says; NULL as well */
+    struct limits *limits;                /* of each of its ranks; NULL: the step's */
     bool only; /* of mprun's environment ranks get only what env names, and the manager's */
 };
 

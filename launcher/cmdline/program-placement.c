@@ -94,8 +94,23 @@ int cmdline_take_own_place(struct cmdline *c, const struct placement_options *st
     bool differs = has_gpus(step) && !has_gpus(own) && !step->in_sequence && !step->rank_file;
     if (!says && !differs)
         return 0;
+    app->said_place = must(malloc(sizeof(*app->said_place)));
+    *app->said_place = *own;
     inherit(own, step);
     app->place = must(malloc(sizeof(*app->place)));
     *app->place = *own;
     return 0;
+}
+
+void cmdline_inherit_settings(struct cmdline *c)
+{
+    for (struct cmdline_app *app = c->apps; app < c->apps + c->napps; app++) {
+        if (app->place) {
+            *app->place = *app->said_place;
+            inherit(app->place, &c->place);
+        }
+        for (int k = 0; app->limits && k < LIMIT_KIND_COUNT; k++)
+            if (!app->limits->of[k].set)
+                app->limits->of[k] = c->step.rank_limits.of[k];
+    }
 }

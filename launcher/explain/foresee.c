@@ -31,10 +31,11 @@ struct topology *foresee_topology(const struct step_plan *p, const struct host *
 }
 
 /* "[BB/..][../..]  package 0 core 0, hardware threads 0-1" */
-static char *bound_text(const struct topology *t, const struct idset *threads, bool bound)
+static char *bound_text(const struct topology *t, const struct idset *threads)
 {
+    bool is_bound = idset_count(threads) > 0; /* of several programs, perhaps of one alone */
     AUTO_FREE char *picture = topology_picture(t, threads);
-    AUTO_FREE char *words = bound ? topology_describe(t, threads) : NULL;
+    AUTO_FREE char *words = is_bound ? topology_describe(t, threads) : NULL;
     return text_format("%s  %s", picture, words ? words : "not bound");
 }
 
@@ -51,7 +52,7 @@ static int foresee_ranks(const struct step_plan *p, const struct host *h, const 
         return error_context(err, "host %s", h->name);
     step_record_foreseen(record, h->launch_index, b.reason);
     for (uint32_t i = 0; i < b.nranks; i++) {
-        AUTO_FREE char *text = bound_text(t, &b.ranks[i], b.bound);
+        AUTO_FREE char *text = bound_text(t, &b.ranks[i]);
         AUTO_FREE char *threads = must(b.bound ? idset_format(&b.ranks[i]) : strdup(""));
         step_record_foreseen_rank(record, rank_set_at(h->ranks, i), threads, text);
     }

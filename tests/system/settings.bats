@@ -183,7 +183,7 @@ END
 @test "the line counts also where it says it in other words, and of a file the last line of an option" {
     mkdir plan && cp "$MPRUN_BUILD/plan/topology.so" plan/
     local set line said
-    planned() { run -0 --separate-stderr mprun "$@" --dry-run --topology 'package:2 core:4 pu:2' true; }
+    planned() { run -0 --separate-stderr mprun --dry-run --topology 'package:2 core:4 pu:2' "$@" true; }
     # words of the line|file|what is planned
     while IFS='|' read -r line set said <&4; do
         printf '%b\n' "$set" >"$MINE"
@@ -202,6 +202,12 @@ END
 END
     counting
     [ "$output" = --map-by=slot ]
+    # a program with options of its own has them beside those of the file
+    printf '%s\n' '--bind-to none' '--mem-per-rank 1G' >"$MINE"
+    planned -n 1 true : -n 1 --map-by package --limit rank:core=0
+    [[ $output == *"not bound: asked for; not bound: asked for"* && $(grep -c 'limited to 1 GiB' <<<"$output") = 2 ]]
+    planned -n 1 true : -n 1 --bind-to core
+    [[ $output == *"rank 0 "*"not bound"*"rank 1 "*"hardware threads 0-1"* ]]
     printf '%s\n' --tag-output --errfile-pattern=x --stop-on-exec --enable-recovery '[local]' --tag-output=no >"$MINE"
     counting -K --stop-in-init --merge-stderr-to-stdout
     [ "$output" = --tag-output=no ]
