@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* host-events.c - see host.h: events of the node daemon, the links and the PMI server */
-#include <stdio.h>
 
 #include "common/machine/cpus.h"
 #include "common/log.h"

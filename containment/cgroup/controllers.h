@@ -22,7 +22,6 @@ enum cgroup_controller {
 #define CGROUP_BIT(c) (1u << (c))
 #define CGROUP_LIMITS (CGROUP_BIT(CGROUP_MEMORY) | CGROUP_BIT(CGROUP_PIDS)) /* hold limits */
 
-/* The name that v2's files use. */
 /* Returns the name that v2's files use. */
 const char *cgroup_controller_text(enum cgroup_controller c);
 /* Returns whether the word is in a list separated by blanks or commas. */

@@ -38,8 +38,7 @@ int at_read_cpus(struct cgroup_at d, struct idset *ret);
 /* Reads its memory nodes. */
 int at_read_memory_nodes(struct cgroup_at d, struct idset *ret);
 /* Gives it these threads, and reads back what it has: -1 with err when the two differ. v1 takes
- * only
- * takes only threads that the parent has. */
+ * only threads that the parent has. */
 int at_write_cpus(struct cgroup_at d, const struct idset *cpus, struct error *err);
 
 /* Writes and reads text that mprun keeps with a directory, in the extended attribute

@@ -17,7 +17,6 @@ enum { SYSTEMD_SCOPE_PIDS = 3 };
  * a login session, and to nothing that another supervisor accounts for. */
 bool systemd_scope_is_there(void);
 /* Returns what messages call it: "the user's systemd instance". */
-/* "the user's systemd instance", as it is called in messages. */
 const char *systemd_scope_instance(void);
 
 /* err NULL: the processes are in the scope. The request is freed by then. */

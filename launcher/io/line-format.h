@@ -18,7 +18,6 @@
 
 #include "launcher/io/output-pattern.h"
 
-struct buffer;
 struct output_line;
 
 /* Is what stands before a line coloured by its rank? */

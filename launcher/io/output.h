@@ -23,8 +23,6 @@
 #include "common/error.h"
 #include "launcher/io/output-options.h"
 
-struct bulk_header;
-struct rank_name;
 struct loop;
 struct output;
 

@@ -13,7 +13,6 @@
 #include "model/sample-pace.h"
 #include "wire/mprun.pb-c.h"
 
-struct step_plan;
 struct verdict;
 
 struct step_limits { /* private to step-limits.c */

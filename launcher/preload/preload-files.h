@@ -12,7 +12,6 @@
 #include "model/step.h"
 #include "wire/preload-content.h"
 
-struct app;
 struct preload_options;
 
 struct preload_request { /* borrowed for the call */

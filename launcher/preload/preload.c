@@ -4,7 +4,6 @@
 #include "launcher/preload/preload.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

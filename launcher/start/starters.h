@@ -15,7 +15,6 @@
 
 struct cores_turn;
 struct host;
-struct link;
 struct output;
 struct starters;
 struct step_plan;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "launcher/step/mpi-programs.h"
 
-#include <stdlib.h>
 
 #include "common/cleanup.h"
 #include "launcher/preload/program-path.h"

@@ -12,8 +12,6 @@
 
 #include "launcher/hosts/host-table.h"
 
-struct bulk_header;
-
 struct tool_output { /* tool-output.c's; zero: nobody has asked */
     struct tool_host *hosts;
     size_t n; /* hosts whose tools want the output */

@@ -19,7 +19,6 @@
 struct job_worlds;
 struct name_service;
 struct socket_directory;
-struct step_plan;
 
 struct job_names { /* private to job-names.c; as zero it knows no other step */
     struct loop *loop;

@@ -11,10 +11,6 @@
 #include "launcher/start/accept-hosts.h"
 #include "wire/link/link.h"
 
-struct loop;
-struct loop_io;
-struct step_plan;
-
 struct meeting_events {
     /* Connects to the mprun of a step at these addresses, and proves the key. */
     void (*met)(void *arg, const char *step, const char *addresses, const uint8_t *key);

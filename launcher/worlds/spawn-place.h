@@ -5,9 +5,7 @@
 #include "model/step.h"
 #include "wire/mprun.pb-c.h"
 
-struct error;
 struct host_table;
-struct rank_set;
 struct worlds;
 
 /* The last value of an info key; NULL: absent. The caller frees it. */

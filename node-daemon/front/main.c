@@ -4,7 +4,6 @@
  *
  * It runs as mprund's user. All state is in the tree of cgroups, so it can be killed and started
  * again at any time. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,6 @@
 #include "pmix-server/pmix/variables.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

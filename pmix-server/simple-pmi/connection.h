@@ -13,7 +13,6 @@
 #include "pmix-server/simple-pmi/fields.h"
 #include "pmix-server/simple-pmi/space.h"
 
-struct connection;
 struct spawn_request;
 
 struct pmi_dialect {

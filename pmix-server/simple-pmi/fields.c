@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "pmix-server/simple-pmi/fields.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "common/text/number.h"

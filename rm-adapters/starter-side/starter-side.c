@@ -2,7 +2,6 @@
 /* starter-side.c - the resource managers that mpstarter knows, and questions to all */
 #include "rm-adapters/starter-side/starter-side.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

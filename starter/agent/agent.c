@@ -19,7 +19,6 @@
 #include "model/rank-end.h"
 #include "plan/topology.h"
 #include "starter/agent/local-mpruns.h"
-#include "starter/keeper/keeper.h"
 #include "starter/tunables.h"
 #include "wire/link/key-proof.h"
 #include "wire/start-channel/holder-socket.h"

@@ -2,7 +2,6 @@
 #include "starter/agent/local-mpruns.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 

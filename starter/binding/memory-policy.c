@@ -3,12 +3,10 @@
 
 #include <errno.h>
 #include <linux/mempolicy.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
-#include "common/text/idset.h"
 
 enum { WORD_BITS = 8 * sizeof(unsigned long) };
 

@@ -16,7 +16,6 @@
 
 struct cgroup_tree;
 struct gpu_shares;
-struct idset;
 struct systemd_scope;
 
 struct step_containment { /* all zero but for loop at first; others only read the first part */

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/oom.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

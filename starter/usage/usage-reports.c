@@ -19,7 +19,6 @@
 #include "starter/usage/process-usage.h"
 #include "wire/messages/launch.h"
 #include "wire/messages/values.h"
-#include "wire/mprun.pb-c.h"
 
 /* ---- REPORT ---------------------------------------------------------------------------------- */
 

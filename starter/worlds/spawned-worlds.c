@@ -2,7 +2,6 @@
 #include "starter/worlds/spawned-worlds.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "common/must.h"
