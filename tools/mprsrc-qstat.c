@@ -31,9 +31,7 @@ static char **make_environment(bool is_roots)
 {
     static const char *const kept[] = {"SGE_ROOT=",       "SGE_CELL=",         "SGE_QMASTER_PORT=",
                                        "SGE_EXECD_PORT=", "SGE_CLUSTER_NAME=", NULL};
-    size_t n = 0, count = 0;
-    while (environ[count])
-        count++;
+    size_t n = 0, count = words_count(environ);
     char **env = must(calloc(count + 2, sizeof(*env)));
     for (size_t i = 0; i < count; i++)
         if (!is_roots || begins_with_any(environ[i], kept))

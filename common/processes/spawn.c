@@ -30,6 +30,7 @@
 #include "common/files/fdio.h"
 #include "common/processes/sanitizers.h"
 #include "common/text/text.h"
+#include "common/text/words.h"
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
@@ -438,9 +439,7 @@ static bool is_text(const struct spawn *s)
 
 static pid_t start_by_shell(struct spawn s, struct spawn_failure *ret)
 {
-    size_t n = 0;
-    while (s.argv[n])
-        n++;
+    size_t n = words_count(s.argv);
     AUTO_FREE char **argv = calloc(n + 2, sizeof(*argv));
     AUTO_FREE char *script = strdup(s.path);
     if (!argv || !script) {

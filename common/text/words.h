@@ -15,6 +15,14 @@
 char **words_split(const char *text, struct error *err);
 /* Free any NULL-terminated array of strings, and the strings. NULL is fine. */
 void words_free(char **words);
+/* Their number; NULL has none. */
+static inline size_t words_count(char *const *words)
+{
+    size_t n = 0;
+    while (words && words[n])
+        n++;
+    return n;
+}
 
 /* The word quoted so that sh and csh take it as it is; unquoted where nothing in it is special. The
  * caller frees it. */

@@ -11,6 +11,7 @@
 #include "common/must.h"
 #include "common/files/path.h"
 #include "common/processes/proc.h"
+#include "common/text/words.h"
 #include "containment/job-cgroup/parents.h"
 #include "containment/step/orphans.h"
 #include "launcher/start/starter-private.h"
@@ -102,10 +103,8 @@ static void sweep_cgroups(const struct starter *st)
 {
     const struct host *h = st->host;
     struct error e;
-    size_t n = 0;
     char *const *paths = st->all->step.record->facts[h->launch_index].cgroup_paths;
-    while (paths && paths[n])
-        n++;
+    size_t n = words_count(paths);
     if (paths) {
         if (n && cgroup_sweep((const char *const *)paths, n, SWEEP_CGROUPS_MS, &e) < 0)
             log_warn("host %s: %s", h->name, e.text);

@@ -163,9 +163,7 @@ static void pass_on(const struct inherited *user, struct step *s)
 
 static void copy_host_env(const char *const *names, struct step *s)
 {
-    size_t n = 0;
-    while (names && names[n])
-        n++;
+    size_t n = words_count((char *const *)(uintptr_t)names);
     s->host_env = must(calloc(n + 1, sizeof(*s->host_env)));
     for (size_t i = 0; i < n; i++)
         s->host_env[i] = must(strdup(names[i]));

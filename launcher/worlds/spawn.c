@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "common/text/text.h"
+#include "common/text/words.h"
 #include "launcher/hosts/host-links.h"
 #include "launcher/outcome/verdict.h"
 #include "launcher/preload/preload.h"
@@ -95,9 +96,7 @@ static size_t set_variable(char **envp, size_t n, char *entry)
 /* The environment of the parent's program, with what the message sets. */
 static char **make_environment(const struct app *parent, const Mprun__Spawn__App *m)
 {
-    size_t n = 0;
-    while (parent->envp[n])
-        n++;
+    size_t n = words_count(parent->envp);
     char **envp = must(calloc(n + m->n_env + 2, sizeof(*envp)));
     for (size_t i = 0; i < n; i++)
         envp[i] = must(strdup(parent->envp[i]));
@@ -357,9 +356,7 @@ int spawner_start(struct spawner *s, char *const *argv, const char *const *varia
 {
     Mprun__Spawn m = MPRUN__SPAWN__INIT;
     Mprun__Spawn__App app = MPRUN__SPAWN__APP__INIT, *apps[] = {&app};
-    size_t nwords = 0;
-    while (argv[nwords])
-        nwords++;
+    size_t nwords = words_count(argv);
     struct preload *none = NULL;
     AUTO_FREE ProtobufCBinaryData *texts = must(calloc(nwords + nvariables + 1, sizeof(*texts)));
     for (size_t i = 0; i < nwords + nvariables; i++) {

@@ -52,9 +52,7 @@ static int session_directory(const struct server *s, const struct world *w, char
 static int send_ready(struct server *s, const struct world *w, char **env, struct error *err)
 {
     AUTO_FREE const char **list = variables_of_ranks(env);
-    size_t n = 0;
-    while (list[n])
-        n++;
+    size_t n = words_count((char *const *)(uintptr_t)list);
     AUTO_FREE ProtobufCBinaryData *all = must(calloc(n + 1, sizeof(*all)));
     if (env && s->given_variables && variables_compare(s->given_variables, list, err) < 0)
         return -1;

@@ -11,6 +11,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
+#include "common/text/words.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
 #include "pmix-server/world.h"
@@ -183,20 +184,12 @@ static void add_keys(struct call *c, char **keys)
         add_name(c, keys[i], NULL, 0);
 }
 
-static size_t count_keys(char **keys)
-{
-    size_t n = 0;
-    while (keys && keys[n])
-        n++;
-    return n;
-}
-
 pmix_status_t lookup_upcall(struct server *s, const pmix_proc_t *proc, char **keys,
                             const pmix_info_t *info, size_t ninfo, pmix_lookup_cbfunc_t cbfunc,
                             void *cbdata)
 {
     const struct asker asker = {.lookup = cbfunc, .cbdata = cbdata};
-    size_t n = count_keys(keys);
+    size_t n = words_count(keys);
     if (!n)
         return PMIX_ERR_BAD_PARAM;
     struct call *c = call_create(proc, NAME_LOOKUP, n, &asker);
@@ -213,7 +206,7 @@ pmix_status_t unpublish_upcall(struct server *s, const pmix_proc_t *proc, char *
                                pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
     const struct asker asker = {.op = cbfunc, .cbdata = cbdata};
-    struct call *c = call_create(proc, NAME_UNPUBLISH, count_keys(keys), &asker);
+    struct call *c = call_create(proc, NAME_UNPUBLISH, words_count(keys), &asker);
     add_keys(c, keys);
     bridge_post(&s->bridge, &c->item);
     return PMIX_SUCCESS;

@@ -8,6 +8,7 @@
 #include <pmix.h>
 
 #include "common/must.h"
+#include "common/text/words.h"
 #include "pmix-server/pmix/publish.h"
 #include "pmix-server/pmix/requests.h"
 #include "pmix-server/server.h"
@@ -140,9 +141,7 @@ static ProtobufCBinaryData copy_bytes(const char *text)
 
 static void add_words(char **words, size_t *ret_n, ProtobufCBinaryData **ret)
 {
-    size_t n = 0;
-    while (words && words[n])
-        n++;
+    size_t n = words_count(words);
     *ret = must(calloc(n + 1, sizeof(**ret)));
     for (*ret_n = 0; *ret_n < n; (*ret_n)++)
         (*ret)[*ret_n] = copy_bytes(words[*ret_n]);

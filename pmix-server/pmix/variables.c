@@ -8,6 +8,7 @@
 #include <pmix.h>
 
 #include "common/must.h"
+#include "common/text/words.h"
 
 /* Open MPI 4 needs these, too, to know that it was started by a launcher: without the first it
  * takes every rank for a world of its own, without the second it may bind ranks itself. */
@@ -17,9 +18,7 @@ enum { OPEN_MPI_ENV = sizeof(open_mpi_env) / sizeof(open_mpi_env[0]) };
 
 const char **variables_of_ranks(char *const env[])
 {
-    size_t n = 0, k = 0;
-    while (env && env[n])
-        n++;
+    size_t n = words_count(env), k = 0;
     const char **list = must(calloc(n + OPEN_MPI_ENV + 1, sizeof(*list)));
     for (size_t i = 0; i < n; i++)
         if (strncmp(env[i], "PMIX_RANK=", 10))

@@ -96,14 +96,6 @@ static bool user_has(const struct app *app, const char *entry)
     return false;
 }
 
-static size_t count(char *const *s)
-{
-    size_t n = 0;
-    while (s && s[n])
-        n++;
-    return n;
-}
-
 static bool user_decides(const char *entry)
 {
     /* a launcher's defaults that a user may have set otherwise */
@@ -288,9 +280,9 @@ void rank_environment_init(struct rank_environment *env, const struct app *app,
     size_t n = 0;
     *env = (struct rank_environment){.app = app, .with = with};
     env->own = must(calloc(OWN_VARIABLES, sizeof(*env->own)));
-    env->envp = must(
-        calloc(count(app->envp) + count(pmi) + count(host_env) + OWN_VARIABLES + TASK_LISTS + 2,
-               sizeof(*env->envp)));
+    env->envp = must(calloc(words_count(app->envp) + words_count(pmi) + words_count(host_env) +
+                                OWN_VARIABLES + TASK_LISTS + 2,
+                            sizeof(*env->envp)));
     put_libraries_first(env);
     if (env->library_path)
         env->envp[n++] = env->library_path;

@@ -6,6 +6,7 @@
 
 #include "common/must.h"
 #include "common/text/text.h"
+#include "common/text/words.h"
 #include "starter/ranks/ranks-private.h"
 #include "wire/messages/launch.h"
 
@@ -24,11 +25,7 @@ char *rank_fill_in(const char *word, uint32_t world, const struct rank *r)
 char **rank_wrapped_argv(const struct rank *r, const char *program)
 {
     char *const *before = r->all->with->launch->step.wrapper.argv, *const *own = r->app->argv;
-    size_t nbefore = 0, n = 0;
-    while (before[nbefore])
-        nbefore++;
-    while (own[n])
-        n++;
+    size_t nbefore = words_count(before), n = words_count(own);
     char **argv = must(calloc(nbefore + n + 1, sizeof(*argv)));
     for (size_t i = 0; i < nbefore; i++)
         argv[i] = rank_fill_in(before[i], r->name.world, r);

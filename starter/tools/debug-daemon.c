@@ -86,9 +86,7 @@ static char **make_environment(const struct launch *l, const char *table)
 {
     const char *host = launch_here(l)->host;
     char *const *base = l->step.apps[0].envp;
-    size_t n = 0;
-    while (base[n])
-        n++;
+    size_t n = words_count(base);
     char **envp = must(calloc(n + 5, sizeof(*envp)));
     for (size_t i = 0; i < n; i++)
         envp[i] = must(strdup(base[i]));

@@ -9,6 +9,7 @@
 
 #include "common/cleanup.h"
 #include "common/must.h"
+#include "common/text/words.h"
 #include "wire/messages/placements.h"
 #include "wire/messages/values.h"
 #include "wire/mprun.pb-c.h"
@@ -136,9 +137,7 @@ static int binding_unpack(const Mprun__Binding *m, struct binding_request *ret, 
 /* Returns NULL when there are none. */
 static ProtobufCBinaryData *strings_pack(char *const *s, size_t *ret_n)
 {
-    size_t n = 0;
-    while (s && s[n])
-        n++;
+    size_t n = words_count(s);
     ProtobufCBinaryData *b = n ? must(malloc(n * sizeof(*b))) : NULL;
     *ret_n = n;
     for (size_t i = 0; i < n; i++)
