@@ -6,6 +6,8 @@
  * and never exit; a program reports an error once, and may end without memory (must.h). */
 #pragma once
 
+#include <errno.h>
+
 struct error {
     int code; /* an errno value, 0 where none fits */
     char text[1024];
@@ -21,6 +23,13 @@ int error_errno(struct error *err, int code, const char *fmt, ...)
 
 /* Put "context: " before the sentence that is there. Returns -1. */
 int error_context(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Where errno alone says why. Returns -1. */
+static inline int error_number(int code)
+{
+    errno = code;
+    return -1;
+}
 
 /* Where a pointer is returned: error_null(error_set(err, ...)) is NULL. */
 static inline void *error_null(int failed)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/must.h"
+#include "common/cleanup.h"
 
 struct loop {
     struct ev_loop *ev;
@@ -52,8 +53,7 @@ void loop_destroy(struct loop *l)
     if (!l)
         return;
     loop_io_destroy(l->signal_io);
-    if (l->signal_fd >= 0)
-        close(l->signal_fd);
+    cleanup_close(&l->signal_fd);
     ev_loop_destroy(l->ev);
     free(l);
 }

@@ -155,10 +155,8 @@ static int dial(int fd, const char *path)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     const struct timeval most = {.tv_usec = (suseconds_t)(GRANT_LEAST_S * 1e6)};
-    if (strlen(path) >= sizeof(to.sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
+    if (strlen(path) >= sizeof(to.sun_path))
+        return error_number(ENAMETOOLONG);
     strcpy(to.sun_path, path);
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof(most)) < 0 ||
         connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0)

@@ -34,10 +34,8 @@ struct alloc_host *allocation_add_host(struct allocation *a, const char *name)
 int allocation_add_cores(struct alloc_host *h, const char *cores, size_t n)
 {
     size_t have = h->core_list ? strlen(h->core_list) + 1 : 0;
-    if (have + n > ALLOCATION_CORES_MAX) {
-        errno = E2BIG;
-        return -1;
-    }
+    if (have + n > ALLOCATION_CORES_MAX)
+        return error_number(E2BIG);
     h->core_list = must(realloc(h->core_list, have + n + 1));
     if (have)
         h->core_list[have - 1] = ':';

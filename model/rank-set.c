@@ -41,10 +41,8 @@ int rank_set_add_cycle(struct rank_set *s, struct rank_cycle c)
     uint64_t last = c.first + (uint64_t)c.stride * (c.count - 1);
     uint64_t total = (uint64_t)rank_set_count(s) + c.count;
     if (c.count == 0 || c.stride == 0 || last > UINT32_MAX || total > UINT32_MAX ||
-        !is_behind(s, c.world, c.first)) {
-        errno = EINVAL;
-        return -1;
-    }
+        !is_behind(s, c.world, c.first))
+        return error_number(EINVAL);
     if ((s->ncycles & (s->ncycles - 1)) == 0) { /* room for as many is used up */
         size_t room = s->ncycles ? 2 * s->ncycles : 1;
         s->cycles = must(reallocarray(s->cycles, room, sizeof(*s->cycles)));

@@ -214,11 +214,10 @@ struct down {
 static int end_agents(const char *job, struct error *err)
 {
     struct holder_message m = {.what = HOLDER_DOWN, .size = 1};
-    int fds[HOLDER_FDS], rc;
     AUTO_CLOSE int fd = holder_connect(job, err);
     if (fd < 0)
         return err->code == ECONNREFUSED ? 0 : -1; /* it has just ended */
-    rc = holder_send(fd, &m, NULL);
+    int rc = holder_send(fd, &m, NULL);
     m.what = HOLDER_OVER;
     if (rc < 0 || holder_send(fd, &m, NULL) < 0)
         return error_errno(err, errno, "ask the holder of the agents");
@@ -227,7 +226,7 @@ static int end_agents(const char *job, struct error *err)
         return error_set(err, ETIMEDOUT,
                          "they have not ended within %d s; the end of the job ends them",
                          ANSWER_SECONDS);
-    return holder_receive(fd, &m, fds) > 0 ? m.value : 0;
+    return holder_receive(fd, &m, NULL) > 0 ? m.value : 0;
 }
 
 /* An array's number stands for all of its tasks, which have it before a dot. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "common/files/fdio.h"
+#include "common/error.h"
 
 int fd_set_nonblock(int fd, int on)
 {
@@ -25,8 +26,7 @@ int fd_read_all(int fd, void *p, size_t n)
             at += k;
             n -= (size_t)k;
         } else if (k == 0) {
-            errno = EPIPE;
-            return -1;
+            return error_number(EPIPE);
         } else if (errno == EAGAIN) {
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, -1);
         } else if (errno != EINTR) {

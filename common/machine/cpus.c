@@ -67,7 +67,7 @@ void cpus_group_cores(int sysfs, const struct idset *threads, struct idset **ret
     struct idset *cores = must(calloc(idset_count(threads) + 1, sizeof(*cores)));
     size_t n = 0;
     idset_copy(&left, threads);
-    for (int t = idset_next(&left, 0); t >= 0; t = idset_next(&left, (unsigned)t + 1)) {
+    IDSET_FOREACH (t, &left) {
         struct idset *core = &cores[n++];
         read_siblings(sysfs, (unsigned)t, core);
         idset_intersect(core, &left); /* left has t, so the core is not empty */

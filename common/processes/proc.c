@@ -66,10 +66,8 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
     if (read_of(pid, "stat", buf, sizeof(buf)) < 0)
         return -1;
     const char *rest = parse_comm(buf, &s); /* " S 1 ..." */
-    if (!rest || strlen(rest) < 2 || parse_numbers(rest + 2, field) < 0) {
-        errno = EPROTO;
-        return -1;
-    }
+    if (!rest || strlen(rest) < 2 || parse_numbers(rest + 2, field) < 0)
+        return error_number(EPROTO);
     s.state = rest[1];
     s.ppid = (pid_t)field[4];
     s.pgid = (pid_t)field[5];
@@ -101,10 +99,8 @@ int proc_memory_read(pid_t pid, struct proc_memory *ret)
     AUTO_FREE char *buf = file_slurp_at(AT_FDCWD, path, STATUS_MAX, NULL);
     if (!buf && errno != ENOENT)
         return -1;
-    if (!buf || !strstr(buf, "\nVmRSS:")) { /* a zombie or a kernel thread has no memory */
-        errno = ESRCH;
-        return -1;
-    }
+    if (!buf || !strstr(buf, "\nVmRSS:")) /* a zombie or a kernel thread has no memory */
+        return error_number(ESRCH);
     *ret = (struct proc_memory){
         .anonymous = status_kib(buf, "RssAnon"),
         .file = status_kib(buf, "RssFile"),
@@ -120,10 +116,8 @@ int proc_sizes_read(pid_t pid, struct proc_sizes *ret)
     uint64_t size, resident, mapped, page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (read_of(pid, "statm", buf, sizeof(buf)) < 0)
         return -1;
-    if (sscanf(buf, "%" SCNu64 " %" SCNu64 " %" SCNu64, &size, &resident, &mapped) != 3) {
-        errno = EPROTO;
-        return -1;
-    }
+    if (sscanf(buf, "%" SCNu64 " %" SCNu64 " %" SCNu64, &size, &resident, &mapped) != 3)
+        return error_number(EPROTO);
     uint64_t anonymous = resident > mapped ? resident - mapped : 0; /* read one after the other */
     *ret = (struct proc_sizes){size * page, anonymous * page, mapped * page};
     return 0;

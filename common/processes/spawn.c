@@ -488,8 +488,8 @@ pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err)
         pid = spawn_process(&s, NULL, err);
     for (int i = 0; i < 3; i++) {
         cleanup_close(&theirs[i]);
-        if (pid < 0 && ret_ends[i] >= 0)
-            close(take_fd(&ret_ends[i]));
+        if (pid < 0)
+            cleanup_close(&ret_ends[i]);
     }
     return pid;
 }

@@ -22,6 +22,9 @@ bool idset_has(const struct idset *s, unsigned id);
 size_t idset_count(const struct idset *s);
 /* Smallest member that is >= from, or -1. */
 int idset_next(const struct idset *s, unsigned from);
+/* IDSET_FOREACH (id, s) runs for each member, in ascending order; `int id` is its own variable. */
+#define IDSET_FOREACH(id, s)                                                                       \
+    for (int id = idset_next((s), 0); id >= 0; id = idset_next((s), (unsigned)id + 1))
 void idset_copy(struct idset *to, const struct idset *from); /* frees what `to` held */
 void idset_unite(struct idset *s, const struct idset *with);
 void idset_intersect(struct idset *s, const struct idset *with);

@@ -16,8 +16,7 @@ int u64_parse(const char *text, uint64_t *ret)
         *ret = v;
         return 0;
     }
-    errno = ERANGE;
-    return -1;
+    return error_number(ERANGE);
 }
 
 int flat_key_u64(const char *text, const char *key, uint64_t *ret)
@@ -29,6 +28,5 @@ int flat_key_u64(const char *text, const char *key, uint64_t *ret)
         if (strncmp(text, key, len) == 0 && (*value == ' ' || *value == ':'))
             return u64_parse(value + strspn(value, ": \t"), ret);
     }
-    errno = ENOENT;
-    return -1;
+    return error_number(ENOENT);
 }

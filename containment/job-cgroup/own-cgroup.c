@@ -35,11 +35,8 @@ static int open_cgroup(const char *path, int version)
     struct statfs fs;
     if (fd < 0 || fstatfs(fd, &fs) < 0)
         return -1;
-    if (fs.f_type != (version == 2 ? CGROUP2_SUPER_MAGIC
-                                   : CGROUP_SUPER_MAGIC)) { /* something else is mounted over it */
-        errno = ENODEV;
-        return -1;
-    }
+    if (fs.f_type != (version == 2 ? CGROUP2_SUPER_MAGIC : CGROUP_SUPER_MAGIC))
+        return error_number(ENODEV); /* something else is mounted over it */
     return take_fd(&fd);
 }
 

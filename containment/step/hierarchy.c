@@ -31,10 +31,8 @@ void hierarchy_init(struct hierarchy *h, const struct cgroup_driver *driver, con
 static void close_all(struct hierarchy *h)
 {
     int *fds[] = {&h->ranks_procs_fd, &h->ranks_fd, &h->top_fd, &h->parent_fd};
-    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
         cleanup_close(fds[i]);
-        *fds[i] = -1;
-    }
 }
 
 void hierarchy_free(struct hierarchy *h)

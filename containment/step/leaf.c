@@ -194,10 +194,8 @@ const struct limits *cgroup_leaf_limits(const struct cgroup_leaf *leaf)
 
 int cgroup_leaf_pids(const struct cgroup_leaf *leaf, pid_t **ret)
 {
-    if (leaf->in[leaf->tree->track] != LEAF_OWN) {
-        errno = ENOTSUP; /* they are all ranks' */
-        return -1;
-    }
+    if (leaf->in[leaf->tree->track] != LEAF_OWN)
+        return error_number(ENOTSUP); /* they are all ranks' */
     return (int)at_pids(leaf_at(leaf, leaf->tree->track), ret);
 }
 

@@ -274,8 +274,7 @@ void host_place_leave_first(struct host *h)
 {
     if (!h->first || !h->left_first)
         return;
-    link_destroy(h->first);
-    h->first = NULL;
+    link_destroy(take_ptr(h->first));
 }
 
 bool host_place_is_awaited(struct host *h)

@@ -173,10 +173,8 @@ static ssize_t look(struct input *in)
 static ssize_t read_terminal(struct input *in)
 {
     struct pollfd w = {.fd = in->fd, .events = POLLIN};
-    if (in->own < 0 && poll(&w, 1, 0) <= 0) {
-        errno = EAGAIN;
-        return -1;
-    }
+    if (in->own < 0 && poll(&w, 1, 0) <= 0)
+        return error_number(EAGAIN);
     ssize_t n = read(in->own >= 0 ? in->own : in->fd, in->data, in->chunk);
     if (n < 0 && errno == EIO && !tty_is_foreground(in->fd))
         errno = EAGAIN; /* put into the background meanwhile */
@@ -377,8 +375,7 @@ void input_destroy(struct input *in)
     loop_timer_stop(&in->foreground);
     int fds[3] = {in->own, in->scratch[0], in->scratch[1]};
     for (int i = 0; i < 3; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+        cleanup_close(&fds[i]);
     free(in->targets);
     free(in->data);
     free(in);

@@ -38,10 +38,8 @@ static ssize_t write_carefully(int fd, const uint8_t *p, size_t n)
 {
     struct pollfd w = {.fd = fd, .events = POLLOUT};
     int ready = poll(&w, 1, 0);
-    if (ready == 0) {
-        errno = EAGAIN;
-        return -1;
-    }
+    if (ready == 0)
+        return error_number(EAGAIN);
     return ready < 0 ? -1 : write(fd, p, n < SAFE_WRITE ? n : SAFE_WRITE);
 }
 

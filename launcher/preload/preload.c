@@ -69,8 +69,7 @@ void preload_destroy(struct preload *pre)
         return;
     for (size_t i = 0; pre->tops && i < pre->hosts->plan->nused; i++)
         free(pre->tops[i].wants);
-    if (pre->fd >= 0)
-        close(pre->fd);
+    cleanup_close(&pre->fd);
     free(pre->tops);
     preload_files_free(&pre->files);
     free(pre);
@@ -220,8 +219,7 @@ static int send_source(struct preload *pre, const struct preload_source *s, stru
         send_piece(pre, n);
     }
     int good = pre->world || pre->fd < 0 || preload_source_check(s, pre->fd, err) == 0;
-    if (pre->fd >= 0)
-        close(take_fd(&pre->fd));
+    cleanup_close(&pre->fd);
     return good ? 1 : -1;
 }
 

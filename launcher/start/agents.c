@@ -345,10 +345,8 @@ static void readable(void *arg, int fd, unsigned events)
 {
     struct agents *a = arg;
     struct holder_message m;
-    int fds[HOLDER_FDS], rc;
-    while ((rc = holder_receive(fd, &m, fds)) > 0) {
-        for (int i = 0; i < HOLDER_FDS; i++)
-            cleanup_close(&fds[i]);
+    int rc;
+    while ((rc = holder_receive(fd, &m, NULL)) > 0) {
         a->has_answered = true;
         if (m.what != HOLDER_BYE && m.host < a->starters->plan->nused)
             take(&a->starters->of[m.host], &m);

@@ -240,8 +240,7 @@ bool start_channel_awaits_ready(const struct starter *st)
 
 void start_channel_close_input(struct starter *st)
 {
-    if (st->channel.in_fd >= 0)
-        close(take_fd(&st->channel.in_fd));
+    cleanup_close(&st->channel.in_fd);
 }
 
 void start_channel_end_input(struct starter *st)
@@ -262,6 +261,5 @@ void start_channel_close(struct starter *st)
 {
     stop_reading(&st->channel);
     start_channel_close_input(st);
-    if (st->channel.out_fd >= 0)
-        close(take_fd(&st->channel.out_fd));
+    cleanup_close(&st->channel.out_fd);
 }

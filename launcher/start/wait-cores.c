@@ -71,9 +71,7 @@ static enum progress take_message(const struct cores_turn *t, struct step_plan *
                                   bool *has_said)
 {
     struct holder_message m;
-    int fds[HOLDER_FDS], rc = holder_receive(t->fd, &m, fds);
-    for (int i = 0; i < HOLDER_FDS; i++)
-        cleanup_close(&fds[i]);
+    int rc = holder_receive(t->fd, &m, NULL);
     if (rc <= 0)
         return rc < 0 ? WAITS : HOLDER_HAS_GONE;
     bool is_turn = m.what == HOLDER_TAKEN && m.value == 0;

@@ -69,9 +69,7 @@ static void holder_says(void *arg, int fd, unsigned events)
 {
     struct meeting *t = arg;
     struct holder_message m;
-    int fds[HOLDER_FDS], rc = holder_receive(fd, &m, fds);
-    for (int i = 0; i < HOLDER_FDS; i++)
-        cleanup_close(&fds[i]);
+    int rc = holder_receive(fd, &m, NULL);
     if (rc < 0)
         return;
     t->holder_owes = false;

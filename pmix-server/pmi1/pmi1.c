@@ -12,6 +12,7 @@
 #include "pmix-server/simple-pmi/names.h"
 #include "pmix-server/simple-pmi/spawn-request.h"
 #include "pmix-server/world.h"
+#include "common/cleanup.h"
 
 static void answer(struct connection *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -176,8 +177,7 @@ static void spawned(struct connection *c, const char *thread, const struct world
 
 static void end_spawn(struct connection *c)
 {
-    spawn_request_destroy(c->spawn);
-    c->spawn = NULL;
+    spawn_request_destroy(take_ptr(c->spawn));
 }
 
 static void begin_program(struct connection *c)

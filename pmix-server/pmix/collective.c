@@ -173,7 +173,7 @@ static void send_collect(struct server *s, const struct collective_item *c, stru
     m.turn = t->used++;
     m.crosses = crosses;
     m.signature = (ProtobufCBinaryData){n, signature};
-    for (int h = idset_next(hosts, 0); h >= 0; h = idset_next(hosts, (unsigned)h + 1))
+    IDSET_FOREACH (h, hosts)
         list[m.n_hosts++] = (uint32_t)h;
     m.hosts = list;
     if (m.n_hosts == s->worlds->nhosts) /* all hosts: no list is needed */

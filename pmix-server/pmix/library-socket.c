@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "pmix-server/pmix/peer-owner.h"
+#include "common/error.h"
 
 static int inherited = -1;
 static struct {
@@ -76,6 +77,5 @@ __attribute__((visibility("default"))) int accept(int fd, struct sockaddr *ret, 
     if (connection < 0 || may_connect(connection))
         return connection;
     close(connection);
-    errno = ECONNABORTED;
-    return -1;
+    return error_number(ECONNABORTED);
 }

@@ -56,8 +56,7 @@ static int send_ready(struct server *s, const struct world *w, char **env, struc
     AUTO_FREE ProtobufCBinaryData *all = must(calloc(n + 1, sizeof(*all)));
     if (env && s->given_variables && variables_compare(s->given_variables, list, err) < 0)
         return -1;
-    words_free(s->given_variables);
-    s->given_variables = NULL;
+    words_free(take_ptr(s->given_variables));
     library_socket_open();
     Mprun__PmiReady ready = MPRUN__PMI_READY__INIT;
     ready.world = w->number;

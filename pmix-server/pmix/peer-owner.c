@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "common/cleanup.h"
+#include "common/error.h"
 
 /* In network order, as the kernel has it. */
 struct end {
@@ -36,10 +37,8 @@ static int take_end(const struct sockaddr_storage *from, struct end *to)
     } else if (from->ss_family == AF_INET6) {
         to->port = in6->sin6_port;
         memcpy(to->address, &in6->sin6_addr, sizeof(in6->sin6_addr));
-    } else {
-        errno = EAFNOSUPPORT;
-        return -1;
-    }
+    } else
+        return error_number(EAFNOSUPPORT);
     return 0;
 }
 
@@ -151,8 +150,7 @@ int peer_owner_by_proc(int fd, uid_t *ret)
             return 0;
         }
     }
-    errno = ENOENT;
-    return -1;
+    return error_number(ENOENT);
 }
 
 int peer_owner(int fd, uid_t *ret)

@@ -6,6 +6,7 @@
 
 #include "common/must.h"
 #include "common/text/number.h"
+#include "common/cleanup.h"
 #include "pmix-server/simple-pmi/kvs.h"
 #include "pmix-server/tunables.h"
 
@@ -103,8 +104,7 @@ static int take_preput(struct spawn_request *r, Mprun__Spawn__App *app, const ch
     if (!r->key || !*r->key || strlen(r->key) > PMI_KEY_MAX || strlen(value) > PMI_VALUE_MAX)
         return -1;
     kvs_pack(&r->preput, r->key, value);
-    free(r->key);
-    r->key = NULL;
+    free(take_ptr(r->key));
     return 0;
 }
 

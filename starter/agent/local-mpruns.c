@@ -71,12 +71,9 @@ static void pass_up(struct local_mpruns *l, uint32_t mprun, const struct holder_
 static bool take_messages(struct local_mpruns *l, const struct local_mprun *from)
 {
     struct holder_message m;
-    int fds[HOLDER_FDS], rc;
-    while ((rc = holder_receive(from->fd, &m, fds)) > 0) {
-        for (int i = 0; i < HOLDER_FDS; i++)
-            cleanup_close(&fds[i]);
+    int rc;
+    while ((rc = holder_receive(from->fd, &m, NULL)) > 0)
         pass_up(l, from->number, &m);
-    }
     explicit_bzero(&m, sizeof(m));
     return rc < 0;
 }

@@ -116,9 +116,9 @@ int core_ledger_busy(int fd, struct idset *ret, struct error *err)
 
 static void give_back_some(int fd, const struct idset *threads, int before)
 {
-    for (int t = idset_next(threads, 0); t >= 0 && t < before;
-         t = idset_next(threads, (unsigned)t + 1))
-        lock(fd, F_UNLCK, t, 1);
+    IDSET_FOREACH (t, threads)
+        if (t < before)
+            lock(fd, F_UNLCK, t, 1);
 }
 
 void core_ledger_give_back(int fd, const struct idset *threads)
@@ -128,7 +128,7 @@ void core_ledger_give_back(int fd, const struct idset *threads)
 
 int core_ledger_take(int fd, const struct idset *threads, struct error *err)
 {
-    for (int t = idset_next(threads, 0); t >= 0; t = idset_next(threads, (unsigned)t + 1)) {
+    IDSET_FOREACH (t, threads) {
         if (lock(fd, F_WRLCK, t, 1) == 0)
             continue;
         int why = errno;
@@ -159,17 +159,14 @@ void core_ledger_remove(int fd)
 void core_ledger_leave(int fd)
 {
     core_ledger_remove(fd);
-    if (fd >= 0)
-        close(fd);
+    cleanup_close(&fd);
 }
 
 void core_ledger_sweep(const char *path)
 {
     struct error ignored;
     AUTO_FREE char *own = own_path(path, &ignored);
-    int fd = !own ? -1 : open(own, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    AUTO_CLOSE int fd = own ? open(own, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     if (fd >= 0 && is_good(fd, own, &ignored) > 0)
-        core_ledger_leave(fd);
-    else if (fd >= 0)
-        close(fd);
+        core_ledger_remove(fd);
 }

@@ -161,8 +161,7 @@ void gpu_shares_give_back(struct gpu_shares *s)
 {
     struct gpu_shares *of = s->first ? s->first : s;
     for (uint32_t r = 0; s->ranks && r < s->nranks; r++) {
-        for (int i = idset_next(&s->ranks[r], 0); i >= 0;
-             i = idset_next(&s->ranks[r], (unsigned)i + 1))
+        IDSET_FOREACH (i, &s->ranks[r])
             of->gpu[i].used -= plan_gpu_part(&s->wish[r]);
         idset_free(&s->ranks[r]);
     }
@@ -197,8 +196,7 @@ bool gpu_shares_of(const struct gpu_shares *s, uint32_t local, char ret[GPU_LIST
     ret[0] = 0;
     if (local >= s->nranks || !s->ranks || (!s->wish[local].gpus && !s->wish[local].sharers))
         return false;
-    for (int i = idset_next(&s->ranks[local], 0); i >= 0;
-         i = idset_next(&s->ranks[local], (unsigned)i + 1))
+    IDSET_FOREACH (i, &s->ranks[local])
         add_id(ret, first_of(s), (size_t)i);
     return true;
 }

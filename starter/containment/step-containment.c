@@ -254,8 +254,7 @@ void containment_find_place(struct step_containment *c, const struct step *step,
 
 void containment_stop(struct step_containment *c)
 {
-    systemd_scope_free(c->scope);
-    c->scope = NULL;
+    systemd_scope_free(take_ptr(c->scope));
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -297,7 +296,6 @@ int containment_remove(struct step_containment *c, struct error *err)
         return 0;
     if (cgroup_tree_remove(c->tree, err) < 0)
         return -1;
-    cgroup_tree_destroy(c->tree);
-    c->tree = NULL;
+    cgroup_tree_destroy(take_ptr(c->tree));
     return 0;
 }

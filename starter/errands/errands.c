@@ -117,8 +117,7 @@ static void stop_reading(struct errand *e)
 static void close_input(struct errand *e)
 {
     explicit_bzero(e->input, sizeof(e->input));
-    if (e->in_fd >= 0)
-        close(take_fd(&e->in_fd));
+    cleanup_close(&e->in_fd);
 }
 
 /* A pipe takes all of the input at once. */
@@ -191,10 +190,8 @@ static int ask_keeper(struct errand *e, const Mprun__Errand *m)
     char packet[KEEPER_PACKET] = {KEEPER_ERRAND}, *words = packet + 1 + sizeof(q);
     size_t n = 0;
     memcpy(packet + 1, &q, sizeof(q));
-    if (add_words(words, &n, m->argv, m->n_argv) < 0) {
-        errno = E2BIG;
-        return -1;
-    }
+    if (add_words(words, &n, m->argv, m->n_argv) < 0)
+        return error_number(E2BIG);
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     int rc = pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ? -1 : 0;
     e->in_fd = in[1];

@@ -276,8 +276,7 @@ void agent_end(struct agent *a)
     a->is_ending = true;
     agent_forget_mpruns(a);
     agent_tell(a, ++a->holder->last_number, AGENT_ENDS, NULL, 0);
-    if (a->in_fd >= 0)
-        close(take_fd(&a->in_fd));
+    cleanup_close(&a->in_fd);
 }
 
 static void has_ended(struct agent *a, uint32_t number, int status)

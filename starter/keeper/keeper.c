@@ -101,7 +101,6 @@ static void close_channel(struct keeper *k, struct kept_step *s)
 {
     errand_processes_tell_nobody(&k->errands, s->fd);
     cleanup_close(&s->fd);
-    s->fd = -1;
 }
 
 /* Takes all packets that wait. At their end the worker is ending, and SIGCHLD follows. */

@@ -112,8 +112,7 @@ static const struct heartbeat_events heartbeat_events = {
 
 static void let_go(struct child *h)
 {
-    link_destroy(h->link);
-    h->link = NULL;
+    link_destroy(take_ptr(h->link));
     h->all->nlinked--;
 }
 
@@ -287,8 +286,7 @@ void child_hosts_pass_down(struct child_hosts *c, uint32_t host, enum frame_type
 
 void child_hosts_cut(struct child_hosts *c)
 {
-    listener_destroy(c->door);
-    c->door = NULL;
+    listener_destroy(take_ptr(c->door));
     for (unsigned i = 0; c->children && i < c->nchildren; i++)
         if (c->children[i].link)
             let_go(&c->children[i]);

@@ -12,6 +12,7 @@
 #include "wire/link/heartbeat.h"
 #include "wire/messages/values.h"
 #include "wire/transport/dial.h"
+#include "common/cleanup.h"
 
 enum { INTERRUPTED = 1, SILENT = 2 }; /* why the parent is out of reach */
 
@@ -60,8 +61,7 @@ static void dialed(void *arg, int fd, const struct error *why)
                                    .key = t->key,
                                    .host_id = p->host_id,
                                    .security = preamble_security(p->flags)};
-    dial_destroy(t->dial);
-    t->dial = NULL;
+    dial_destroy(take_ptr(t->dial));
     if (fd >= 0)
         t->link = link_create(t->services->loop, fd, fd, &options, "mprun", &events, t, &e);
     else if (e.code == ECONNREFUSED || e.code == ENOENT) /* of a Unix socket */
@@ -96,10 +96,8 @@ static void end_asking(struct tree_place *t, unsigned why)
     if (t->why || !t->services->up->link) /* mprun may bring KILL forward */
         return;
     loop_timer_stop(&t->again);
-    dial_destroy(t->dial);
-    link_destroy(t->link);
-    t->dial = NULL;
-    t->link = NULL;
+    dial_destroy(take_ptr(t->dial));
+    link_destroy(take_ptr(t->link));
 }
 
 static void parent_interrupted(void *arg)

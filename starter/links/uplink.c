@@ -243,8 +243,7 @@ void uplink_forget_key(struct uplink *u)
 
 void uplink_cut(struct uplink *u, bool mprun_has_gone)
 {
-    link_destroy(u->link);
-    u->link = NULL;
+    link_destroy(take_ptr(u->link));
     remove_launcher_home(u, mprun_has_gone);
 }
 

@@ -66,11 +66,8 @@ static int listen_for_simple_pmi(struct first_contact *c, const char *directory)
 {
     struct sockaddr_un *a = &c->simple_pmi;
     a->sun_family = AF_UNIX;
-    if (snprintf(a->sun_path, sizeof(a->sun_path), "%s/pmi", directory) >=
-        (int)sizeof(a->sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
+    if (snprintf(a->sun_path, sizeof(a->sun_path), "%s/pmi", directory) >= (int)sizeof(a->sun_path))
+        return error_number(ENAMETOOLONG);
     c->simple_pmi_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return c->simple_pmi_fd >= 0 && bind(c->simple_pmi_fd, (struct sockaddr *)a, sizeof(*a)) == 0 &&
                    listen(c->simple_pmi_fd, SOMAXCONN) == 0

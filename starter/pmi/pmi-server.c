@@ -180,8 +180,7 @@ static void frame(void *arg, struct link *l, enum frame_type type, const uint8_t
 static void closed(void *arg, struct link *l, const struct error *why)
 {
     struct pmi_server *p = arg;
-    link_destroy(p->link);
-    p->link = NULL; /* the exit status tells of the server's end */
+    link_destroy(take_ptr(p->link)); /* the exit status tells of the server's end */
     expect_answer(p);
 }
 

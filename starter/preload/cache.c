@@ -57,8 +57,7 @@ void cache_close(struct cache *c)
 {
     if (!c)
         return;
-    if (c->dir >= 0)
-        close(c->dir);
+    cleanup_close(&c->dir);
     free(c->path);
     free(c);
 }

@@ -413,8 +413,7 @@ void preload_stop(struct preload *pre)
     pre->is_stopped = true;
     for (size_t i = 0; i < pre->n; i++) {
         cache_drop(take_ptr(pre->contents[i].writing));
-        if (pre->contents[i].fd >= 0)
-            close(take_fd(&pre->contents[i].fd));
+        cleanup_close(&pre->contents[i].fd);
     }
     while ((piece = STAILQ_FIRST(&pre->pieces))) {
         STAILQ_REMOVE_HEAD(&pre->pieces, next);

@@ -156,8 +156,7 @@ bool rank_remove_leaf(struct rank *r)
 
 void rank_free(struct rank *r)
 {
-    if (r->io_fd >= 0)
-        close(r->io_fd);
+    cleanup_close(&r->io_fd);
     free(r->bound_threads);
     free(r->limit_text);
     free(r->limits_met);

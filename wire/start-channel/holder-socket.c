@@ -139,8 +139,7 @@ int holder_accept(int fd)
     AUTO_CLOSE int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (peer < 0 || address_is_peer_of(peer, geteuid()))
         return take_fd(&peer);
-    errno = EPERM;
-    return -1;
+    return error_number(EPERM);
 }
 
 size_t holder_message_pack(const struct holder_message *m, uint8_t ret[HOLDER_PACKED_MAX])
@@ -201,12 +200,13 @@ static void take_fds(struct msghdr *h, int fds[HOLDER_FDS])
         memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 }
 
-int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS])
+int holder_receive(int fd, struct holder_message *ret, int ret_fds[HOLDER_FDS])
 {
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))];
     struct iovec v = {ret, sizeof(*ret)};
     struct msghdr h = {
         .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+    int unwanted[HOLDER_FDS], *fds = ret_fds ? ret_fds : unwanted;
     for (int i = 0; i < HOLDER_FDS; i++)
         fds[i] = -1;
     ssize_t n;
@@ -216,5 +216,7 @@ int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS])
     if (n < 0)
         return errno == EAGAIN ? -1 : 0;
     take_fds(&h, fds);
+    for (int i = 0; !ret_fds && i < HOLDER_FDS; i++)
+        cleanup_close(&fds[i]);
     return n >= HOLDER_HEAD && (size_t)n == HOLDER_HEAD + ret->size;
 }

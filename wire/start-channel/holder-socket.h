@@ -112,6 +112,7 @@ int holder_message_unpack(const uint8_t *p, size_t n, struct holder_message *ret
 
 /* Sends m with the descriptors in fds up to the first -1 (fds NULL: none). -1 with errno. */
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS]);
-/* Takes a message, and into fds its descriptors or -1; the caller closes them. Returns 1; 0: the
- * peer has gone or has sent no valid message; -1 with errno EAGAIN: there is none now. */
-int holder_receive(int fd, struct holder_message *ret, int fds[HOLDER_FDS]);
+/* Takes a message, and into ret_fds its descriptors or -1, which the caller closes (ret_fds NULL:
+ * closes them). Returns 1; 0: the peer has gone or has sent no valid message; -1 with errno EAGAIN:
+ * there is none now. */
+int holder_receive(int fd, struct holder_message *ret, int ret_fds[HOLDER_FDS]);

@@ -37,10 +37,8 @@ static int unix_name(const char *path, struct sockaddr_un *ret, int *ret_dir)
         return 0;
     }
     const char *slash = strrchr(path, '/');
-    if (!slash) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
+    if (!slash)
+        return error_number(ENAMETOOLONG);
     AUTO_FREE char *dir = strndup(path, (size_t)(slash - path));
     if (!dir)
         return -1;
@@ -49,10 +47,8 @@ static int unix_name(const char *path, struct sockaddr_un *ret, int *ret_dir)
         return -1;
     int n =
         snprintf(ret->sun_path, sizeof(ret->sun_path), "/proc/self/fd/%d/%s", *ret_dir, slash + 1);
-    if (n < 0 || (size_t)n >= sizeof(ret->sun_path)) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
+    if (n < 0 || (size_t)n >= sizeof(ret->sun_path))
+        return error_number(ENAMETOOLONG);
     return 0;
 }
 
@@ -69,8 +65,7 @@ int address_of_path(const char *kind, const char *path, char ret[ADDRESS_TEXT])
     ret[n] = 0;
     if (!*path)
         return 0;
-    errno = ENAMETOOLONG;
-    return -1;
+    return error_number(ENAMETOOLONG);
 }
 
 static int hex(char c)
@@ -90,10 +85,8 @@ static int to_path(const char *text, char ret[ADDRESS_TEXT])
             c = low < 0 ? 0 : high * 16 + low;
             text += 2;
         }
-        if (c == 0) {
-            errno = EINVAL;
-            return -1;
-        }
+        if (c == 0)
+            return error_number(EINVAL);
         ret[n++] = (char)c;
     }
     ret[n] = 0;
@@ -229,10 +222,8 @@ static int begin_tcp(const char *text)
         snprintf(host, sizeof(host), "%.*s", (int)n, text);
         len = parse_ip(host, (unsigned)port, &a);
     }
-    if (len == 0) {
-        errno = EINVAL;
-        return -1;
-    }
+    if (len == 0)
+        return error_number(EINVAL);
     AUTO_CLOSE int fd = socket(a.sa.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || (connect(fd, &a.sa, len) < 0 && errno != EINPROGRESS))
         return -1;
@@ -247,8 +238,7 @@ int address_begin(const char *address)
         return begin_unix(address + 5);
     if (strncmp(address, "tcp:", 4) == 0)
         return begin_tcp(address + 4);
-    errno = EINVAL;
-    return -1;
+    return error_number(EINVAL);
 }
 
 const char *address_next(const char *addresses, char ret[ADDRESS_TEXT])

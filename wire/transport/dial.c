@@ -37,8 +37,7 @@ struct dial {
 static void hang_up(struct candidate *c)
 {
     loop_io_destroy(take_ptr(c->io));
-    if (c->fd >= 0)
-        close(take_fd(&c->fd));
+    cleanup_close(&c->fd);
 }
 
 void dial_destroy(struct dial *d)
@@ -47,8 +46,7 @@ void dial_destroy(struct dial *d)
         return;
     for (size_t i = 0; i < d->n; i++)
         hang_up(&d->c[i]);
-    if (d->winner >= 0)
-        close(d->winner);
+    cleanup_close(&d->winner);
     loop_timer_stop(&d->limit);
     loop_defer_stop(&d->end);
     free(d);
