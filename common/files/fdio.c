@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +30,13 @@ void fd_open_standard(void)
 int fd_close_from(unsigned first, bool mark_only)
 {
     return (int)syscall(SYS_close_range, first, ~0U, mark_only ? 4U /* CLOSE_RANGE_CLOEXEC */ : 0U);
+}
+
+int fd_reopen(int fd, int flags)
+{
+    char path[40];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 int fd_write_all(int fd, const void *p, size_t n)

@@ -14,6 +14,9 @@ void fd_open_standard(void);
  * cannot (before 5.9, and for marking before 5.11). */
 int fd_close_from(unsigned first, bool mark_only);
 int fd_set_nonblock(int fd, int on);
+/* Open another description of what fd refers to, ours alone, which does not block. -1 with errno:
+ * not to be had (another user's terminal, no /proc). */
+int fd_reopen(int fd, int flags);
 /* Write n bytes, waiting where the descriptor would block. 0, or -1 with errno. */
 int fd_write_all(int fd, const void *p, size_t n);
 /* Read exactly n bytes. 0, or -1 with errno (EPIPE at an early end). */

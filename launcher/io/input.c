@@ -21,6 +21,7 @@
 #include "common/loop.h"
 #include "common/must.h"
 #include "common/files/tty.h"
+#include "common/files/fdio.h"
 #include "wire/tunables.h"
 
 enum {
@@ -316,11 +317,9 @@ void input_finish(struct input *in)
 
 static void open_terminal(struct input *in)
 {
-    char path[40];
     /* reading in the background fails then, instead of stopping mprun and with it the ranks */
     signal(SIGTTIN, SIG_IGN);
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", in->fd);
-    in->own = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    in->own = fd_reopen(in->fd, O_RDONLY);
 }
 
 static int open_source(struct input *in)

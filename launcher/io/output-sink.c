@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/loop.h"
+#include "common/files/fdio.h"
 
 enum {
     SAFE_WRITE = 4096, /* PIPE_BUF: what a writable pipe takes whole */
@@ -167,15 +167,6 @@ uint64_t sink_drop(struct output_sink *s)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Another description of what fd refers to, ours alone, so that O_NONBLOCK is ours too. -1: not to
- * be had (another user's terminal, no /proc). */
-static int reopen(int fd)
-{
-    char path[40];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 static void find_way(struct output_sink *s, int fd, mode_t mode)
 {
     s->fd = fd;
@@ -183,7 +174,7 @@ static void find_way(struct output_sink *s, int fd, mode_t mode)
     if (S_ISSOCK(mode)) {
         s->way = WAY_SOCKET;
     } else if (S_ISFIFO(mode) || (S_ISCHR(mode) && isatty(fd))) {
-        s->own = reopen(fd);
+        s->own = fd_reopen(fd, O_WRONLY); /* so that O_NONBLOCK is ours too */
         s->way = s->own >= 0 ? WAY_OWN : WAY_CAREFULLY;
         s->fd = s->own >= 0 ? s->own : fd;
         s->is_pipe = s->own >= 0 && S_ISFIFO(mode);

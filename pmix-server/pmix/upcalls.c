@@ -102,45 +102,35 @@ static pmix_status_t on_abort(const pmix_proc_t *proc, void *object, int status,
     return post_rank_item(&r, text, n);
 }
 
+static pmix_status_t collect(uint32_t kind, const pmix_proc_t *procs, size_t nprocs,
+                             const pmix_info_t *info, size_t ninfo, const void *data, size_t ndata,
+                             struct asker asker)
+{
+    struct collective_call call = {kind, NULL, procs, nprocs, info, ninfo, data, ndata, asker};
+    return collective_upcall(self, &call);
+}
+
 static pmix_status_t on_fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                               size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t cbfunc,
                               void *cbdata)
 {
-    struct collective_call call = {COLLECTIVE_FENCE,
-                                   NULL,
-                                   procs,
-                                   nprocs,
-                                   info,
-                                   ninfo,
-                                   data,
-                                   ndata,
-                                   {.modex = cbfunc, .cbdata = cbdata}};
-    return collective_upcall(self, &call);
+    return collect(COLLECTIVE_FENCE, procs, nprocs, info, ninfo, data, ndata,
+                   (struct asker){.modex = cbfunc, .cbdata = cbdata});
 }
 
 static pmix_status_t on_connect(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                 size_t ninfo, pmix_op_cbfunc_t cbfunc, void *cbdata)
 {
-    struct collective_call call = {COLLECTIVE_CONNECT,
-                                   NULL,
-                                   procs,
-                                   nprocs,
-                                   info,
-                                   ninfo,
-                                   NULL,
-                                   0,
-                                   {.op = cbfunc, .cbdata = cbdata}};
-    return collective_upcall(self, &call);
+    return collect(COLLECTIVE_CONNECT, procs, nprocs, info, ninfo, NULL, 0,
+                   (struct asker){.op = cbfunc, .cbdata = cbdata});
 }
 
 static pmix_status_t on_disconnect(const pmix_proc_t procs[], size_t nprocs,
                                    const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                    void *cbdata)
 {
-    struct collective_call call = {
-        COLLECTIVE_DISCONNECT,           NULL, procs, nprocs, info, ninfo, NULL, 0,
-        {.op = cbfunc, .cbdata = cbdata}};
-    return collective_upcall(self, &call);
+    return collect(COLLECTIVE_DISCONNECT, procs, nprocs, info, ninfo, NULL, 0,
+                   (struct asker){.op = cbfunc, .cbdata = cbdata});
 }
 
 static pmix_status_t on_modex(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,

@@ -160,7 +160,7 @@ static bool has_ledger(const struct launch *l)
 /* If the worker dies, the keeper holds the cores until it has ended the ranks. */
 static void keep(struct rank_binding *b, int ledger, int keeper_fd)
 {
-    keeper_send(keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
+    fd_packet_send(keeper_fd, (char[]){KEEPER_CORES}, 1, &ledger, 1);
     b->ledger = ledger;
 }
 

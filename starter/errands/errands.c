@@ -199,8 +199,8 @@ static int ask_keeper(struct errand *e, const Mprun__Errand *m)
     if (rc == 0)
         rc = watch_output(e);
     if (rc == 0)
-        rc = keeper_send(e->all->services->keeper_fd, packet, 1 + sizeof(q) + n,
-                         (int[]){in[0], out[1], out[0]}, 3);
+        rc = fd_packet_send(e->all->services->keeper_fd, packet, 1 + sizeof(q) + n,
+                            (int[]){in[0], out[1], out[0]}, 3);
     cleanup_close(&in[0]);
     cleanup_close(&out[1]);
     return rc;

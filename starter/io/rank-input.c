@@ -7,11 +7,11 @@
  * LOOP_READ on it means: the rank closed its input. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/files/fdio.h"
 #include "starter/io/rank-io-private.h"
 #include "wire/link/link.h"
 #include "wire/messages/values.h"
@@ -65,10 +65,8 @@ void feed_close(struct rank_streams *r)
  * kernel would not tell that the rank closed its input. */
 static void end_feed(struct feed *f)
 {
-    char path[40];
     loop_io_destroy(take_ptr(f->watch));
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
-    int counter = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int counter = fd_reopen(f->fd, O_RDONLY);
     close(f->fd);
     f->fd = counter;
     f->consumed = f->written; /* as far as can be known without a counter */

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "common/files/fd-packet.h"
+
 struct oom_kills;
 
 /* The first byte of a packet; a text or descriptors follow. */
@@ -17,13 +19,12 @@ enum keeper_message {
     KEEPER_OOM_KILLS = 'o', /* the worker's struct oom_kills */
     KEEPER_CORES = 'l',     /* with the descriptor of core-ledger.h: keep it until all has ended */
 };
-enum { KEEPER_PACKET = 8192, KEEPER_FDS = 3 }; /* bytes and descriptors of one packet, at most */
+enum { KEEPER_PACKET = 8192 }; /* bytes of one packet, at most */
 
 /* Sends a packet with a text. Does nothing when the keeper has gone. */
 void keeper_tell(int fd, enum keeper_message what, const char *text);
 void keeper_tell_oom_kills(int fd, const struct oom_kills *kills);
-/* Sends a whole packet with 1 to KEEPER_FDS descriptors. Returns 0, or -1 with errno. */
-int keeper_send(int fd, const char *packet, size_t n, const int *fds, size_t nfds);
-/* Takes the next packet, appends a NUL, and puts its descriptors, or -1, into fds; the caller
- * closes them. Returns the packet's bytes; 0: the other side has gone; -1: none now. */
-ssize_t keeper_receive(int fd, char packet[KEEPER_PACKET + 1], int fds[KEEPER_FDS]);
+/* For packets with descriptors there is fd_packet_send(). Takes the next packet, appends a NUL, and
+ * puts its descriptors, or -1, into fds; the caller closes them. Returns the packet's bytes; 0: the
+ * other side has gone; -1: none now. */
+ssize_t keeper_receive(int fd, char packet[KEEPER_PACKET + 1], int fds[FD_PACKET_FDS]);

@@ -67,7 +67,7 @@ static void forget_things(struct kept_step *s)
 }
 
 static void take_message(struct keeper *k, struct kept_step *s, const char *text, size_t n,
-                         enum keeper_message what, int fds[KEEPER_FDS])
+                         enum keeper_message what, int fds[FD_PACKET_FDS])
 {
     switch (what) {
     case KEEPER_CGROUP:
@@ -107,11 +107,11 @@ static void close_channel(struct keeper *k, struct kept_step *s)
 static void take_messages(struct keeper *k, struct kept_step *s)
 {
     char packet[KEEPER_PACKET + 1];
-    int fds[KEEPER_FDS];
+    int fds[FD_PACKET_FDS];
     ssize_t n = -1;
     while (s->fd >= 0 && (n = keeper_receive(s->fd, packet, fds)) > 0) {
         take_message(k, s, packet + 1, (size_t)n - 1, (enum keeper_message)packet[0], fds);
-        for (int i = 0; i < KEEPER_FDS; i++)
+        for (int i = 0; i < FD_PACKET_FDS; i++)
             cleanup_close(&fds[i]);
     }
     if (n == 0)

@@ -139,7 +139,7 @@ static void others_are_none(void **state)
 static void what_a_worker_says_last_counts_although_an_answer_is_unread(void **state)
 {
     char packet[KEEPER_PACKET + 1];
-    int fds[KEEPER_FDS];
+    int fds[FD_PACKET_FDS];
     end_of(START("/bin/false").value);
     keeper_tell(reply_pair[1], KEEPER_CLEANED, "");
     close(reply_pair[1]);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/files/fd-packet.h"
 #include "common/text/number.h"
 #include "config.h"
 #include "wire/little-endian.h"
@@ -170,53 +171,19 @@ int holder_message_unpack(const uint8_t *p, size_t n, struct holder_message *ret
 
 int holder_send(int fd, const struct holder_message *m, const int fds[HOLDER_FDS])
 {
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))] = {0};
-    struct iovec v = {(void *)(uintptr_t)m, HOLDER_HEAD + m->size};
-    struct msghdr h = {.msg_iov = &v, .msg_iovlen = 1};
     size_t count = 0;
     while (fds && count < HOLDER_FDS && fds[count] >= 0)
         count++;
-    if (count > 0) {
-        h.msg_control = control;
-        h.msg_controllen = CMSG_SPACE(count * sizeof(int));
-        struct cmsghdr *c = CMSG_FIRSTHDR(&h);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(count * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, count * sizeof(int));
-    }
-    ssize_t n;
-    do
-        n = sendmsg(fd, &h, MSG_NOSIGNAL);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -1 : 0;
-}
-
-static void take_fds(struct msghdr *h, int fds[HOLDER_FDS])
-{
-    const struct cmsghdr *c = CMSG_FIRSTHDR(h);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-        c->cmsg_len <= CMSG_LEN(HOLDER_FDS * sizeof(int)))
-        memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+    return fd_packet_send(fd, m, HOLDER_HEAD + m->size, fds, count);
 }
 
 int holder_receive(int fd, struct holder_message *ret, int ret_fds[HOLDER_FDS])
 {
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(HOLDER_FDS * sizeof(int))];
-    struct iovec v = {ret, sizeof(*ret)};
-    struct msghdr h = {
-        .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
-    int unwanted[HOLDER_FDS], *fds = ret_fds ? ret_fds : unwanted;
-    for (int i = 0; i < HOLDER_FDS; i++)
-        fds[i] = -1;
-    ssize_t n;
-    do /* a peer that has left something unread: ECONNRESET comes once, before what it has sent */
-        n = recvmsg(fd, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    int unwanted[HOLDER_FDS];
+    ssize_t n = fd_packet_receive(fd, ret, sizeof(*ret), ret_fds ? ret_fds : unwanted);
     if (n < 0)
         return errno == EAGAIN ? -1 : 0;
-    take_fds(&h, fds);
     for (int i = 0; !ret_fds && i < HOLDER_FDS; i++)
-        cleanup_close(&fds[i]);
+        cleanup_close(&unwanted[i]);
     return n >= HOLDER_HEAD && (size_t)n == HOLDER_HEAD + ret->size;
 }

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "common/error.h"
+#include "common/files/fd-packet.h"
 
 enum holder_what {
     /* to the holder */
@@ -60,7 +61,7 @@ enum {
     HOLDER_DATA_MAX = 4096,
     HOLDER_MEETS_MAX = 1500, /* data of MET: an agent passes on less than other messages have */
     HOLDER_TAKEN_MAX = 90,   /* in one message, for the same reason */
-    HOLDER_FDS = 3,
+    HOLDER_FDS = FD_PACKET_FDS,
 };
 
 struct holder_taken {
