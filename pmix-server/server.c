@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/must.h"
+#include "common/cleanup.h"
 #include "pmix-server/tunables.h"
 #include "pmix-server/world.h"
 #include "wire/messages/values.h"
@@ -149,11 +150,10 @@ void server_tell_output(const struct server *s, const struct world *w, uint32_t 
     struct bulk_header h = {.name = {.world = w->number, .rank = rank},
                             .stream = (uint8_t)stream,
                             .time_ns = loop_wallclock_ns()};
-    uint8_t *frame = must(malloc(BULK_HEADER + n));
+    AUTO_FREE uint8_t *frame = must(malloc(BULK_HEADER + n));
     bulk_header_pack(&h, frame);
     memcpy(frame + BULK_HEADER, text, n);
     link_send_bytes(s->link, FRAME_OUTPUT, frame, BULK_HEADER + n);
-    free(frame);
 }
 
 struct gone_item {

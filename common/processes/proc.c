@@ -234,9 +234,7 @@ int proc_children(pid_t pid, pid_t **ret)
         rc = children_by_scan(pid, &p);
     }
     if (rc < 0) {
-        int saved = errno;
         free(p.pids);
-        errno = saved;
         return -1;
     }
     *ret = p.pids;

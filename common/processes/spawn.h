@@ -81,6 +81,9 @@ pid_t spawn_process(const struct spawn *s, struct spawn_failure *ret_failure, st
 /* The same, with a pipe for each descriptor of s->fds that is SPAWN_PIPE. ret_ends gets the
  * caller's ends, which are close-on-exec; -1 for descriptors without a pipe, and on failure. */
 pid_t spawn_piped(struct spawn s, int ret_ends[3], struct error *err);
+/* A child of this name that does nothing, ignores all signals that it can, and ends with this
+ * process: its pid, or -1 with errno. */
+pid_t spawn_idle(const char *name);
 /* Find a program as execvp() does: a name with '/' from `directory` on, another in PATH of envp,
  * where links to the program that runs are passed over: they have the names of others. 0 with *ret,
  * which the caller frees, or -1 with errno (ENOENT, EACCES ...) and err. */

@@ -160,9 +160,7 @@ int idset_parse(const char *text, struct idset *ret, struct error *err)
     const char *at = text;
     while (*text) {
         if (parse_item(&parsed, &at, err) < 0) {
-            int saved = errno;
             idset_free(&parsed);
-            errno = saved;
             return error_context(err, "read the set '%.100s'", text);
         }
         if (!*at)

@@ -259,7 +259,7 @@ char *cgroup_of_process(pid_t pid, int *version, enum cgroup_controller c, size_
                         struct error *err)
 {
     const struct cgroup_mounts *mounts = cgroup_mounts_once(err);
-    struct cgroup_membership m = {0};
+    AUTO(cgroup_membership_free) struct cgroup_membership m = {0};
     char *dir = NULL;
     if (mounts && cgroup_membership_read(pid, &m, err) == 0) {
         if (*version == 0)
@@ -270,9 +270,6 @@ char *cgroup_of_process(pid_t pid, int *version, enum cgroup_controller c, size_
         else
             error_set(err, ENOENT, "pid %d is in no cgroup of this hierarchy", (int)pid);
     }
-    int saved = errno;
-    cgroup_membership_free(&m);
-    errno = saved;
     return dir;
 }
 

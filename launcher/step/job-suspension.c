@@ -21,30 +21,16 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/processes/proc.h"
 #include "common/processes/reaper.h"
+#include "common/processes/spawn.h"
 #include "launcher/tunables.h"
 
 /* ---- the witness and the timer --------------------------------------------------------------- */
-
-static void be_witness(pid_t launcher)
-{
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    prctl(PR_SET_NAME, "mprun-witness");
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)fd_close_from(0, false);
-    while (getppid() == launcher)
-        pause();
-    _exit(0);
-}
 
 static void end_witness(struct job_suspension *s)
 {
@@ -60,9 +46,7 @@ static void witness_ended(void *arg, pid_t pid, int status, const struct rusage 
 
 static int begin_witness(struct job_suspension *s)
 {
-    pid_t self = getpid(), pid = fork();
-    if (pid == 0)
-        be_witness(self);
+    pid_t pid = spawn_idle("mprun-witness");
     if (pid < 0)
         return -1;
     s->witness = pid;

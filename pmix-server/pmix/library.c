@@ -17,6 +17,7 @@
 
 #include "common/log.h"
 #include "common/files/path.h"
+#include "common/cleanup.h"
 #include "pmix-server/pmix/infos.h"
 #include "pmix-server/pmix/nspace.h"
 #include "pmix-server/tunables.h"
@@ -86,7 +87,7 @@ struct hwloc_topology *library_prepare(struct error *err)
 static int load_topology(hwloc_topology_t topology, ProtobufCBinaryData xml, struct error *err)
 {
     /* hwloc wants the terminating zero to be counted. */
-    char *text = strndup((const char *)xml.data, xml.len);
+    AUTO_FREE char *text = strndup((const char *)xml.data, xml.len);
     if (!text)
         return error_errno(err, ENOMEM, "read the topology");
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
@@ -95,9 +96,7 @@ static int load_topology(hwloc_topology_t topology, ProtobufCBinaryData xml, str
     int rc = hwloc_topology_set_xmlbuffer(topology, text, (int)strlen(text) + 1);
     if (rc == 0)
         rc = hwloc_topology_load(topology);
-    int code = errno;
-    free(text);
-    return rc == 0 ? 0 : error_errno(err, code, "read the topology");
+    return rc == 0 ? 0 : error_errno(err, errno, "read the topology");
 }
 
 /* The server's own name is no secret: ranks see it in the server's address. */

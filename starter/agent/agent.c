@@ -15,6 +15,7 @@
 #include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/processes/spawn.h"
 #include "containment/cgroup/mounts.h"
 #include "model/rank-end.h"
 #include "plan/topology.h"
@@ -41,23 +42,6 @@ static void tell_ended(void *arg, uint32_t number, int code)
     size_t n = agent_ended_line(number, W_EXITCODE(code, 0), line);
     if (fd_write_all(STDOUT_FILENO, line, n) < 0)
         log_debug("nobody is told that starter %u has ended", (unsigned)number);
-}
-
-/* Leaves a process in the group of the task. A group without processes vanishes, and the manager
- * ends the task by a KILL to the group, which the agent has to see and survive. -1: no process. */
-static pid_t drop_anchor(void)
-{
-    sigset_t all;
-    pid_t agent = getpid(), pid = fork();
-    if (pid != 0)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, NULL);
-    fd_close_from(0, false);
-    while (getppid() == agent)
-        pause();
-    _exit(0);
 }
 
 /* Forks. Returns whether this is the worker. */
@@ -208,7 +192,9 @@ int agent_run(struct keeper *keeper, const uint8_t *key, struct preamble *ret,
     prctl(PR_SET_NAME, "mprun-agent");
     if (chdir("/") < 0)
         log_debug("stays in its directory: %s", strerror(errno));
-    keeper->anchor = drop_anchor();
+    /* A group without processes vanishes, and the manager ends the task by a KILL to the group,
+     * which the agent has to see and survive. */
+    keeper->anchor = spawn_idle("mprun-agent");
     keeper_begin(keeper);
     while (is_needed(&a))
         if (take_events(&a, await_events(&a), ret, ret_worker))

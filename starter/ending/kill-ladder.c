@@ -2,9 +2,9 @@
 #include "starter/ending/kill-ladder.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/processes/proc.h"
 #include "containment/step/tree.h"
@@ -18,7 +18,8 @@
 
 bool rank_kill_ladder_kill_children(const struct rank_kill_ladder *k)
 {
-    pid_t *children = NULL, server = k->with->pmi ? k->with->pmi->pid : 0;
+    pid_t server = k->with->pmi ? k->with->pmi->pid : 0;
+    AUTO_FREE pid_t *children = NULL;
     int n = proc_children(getpid(), &children);
     bool any = false;
     for (int i = 0; i < n; i++) {
@@ -27,7 +28,6 @@ bool rank_kill_ladder_kill_children(const struct rank_kill_ladder *k)
         any = true;
         process_tree_signal(children[i], SIGKILL);
     }
-    free(children);
     return any;
 }
 

@@ -12,6 +12,7 @@
 
 #include "common/must.h"
 #include "common/processes/proc.h"
+#include "common/cleanup.h"
 #include "model/sample-pace.h"
 #include "starter/containment/step-containment.h"
 #include "starter/pmi/pmi-server.h"
@@ -153,7 +154,8 @@ static bool is_rank(const struct ranks *all, pid_t pid)
 /* Adds processes that belong to no known rank: orphans, which are this process's children. */
 static void add_orphans(const struct ranks *s, struct amounts_look *l)
 {
-    pid_t *children = NULL, server = s->with->pmi ? s->with->pmi->pid : 0;
+    pid_t server = s->with->pmi ? s->with->pmi->pid : 0;
+    AUTO_FREE pid_t *children = NULL;
     int n = proc_children(getpid(), &children);
     for (int i = 0; i < n; i++) {
         pid_t *pids = NULL;
@@ -161,7 +163,6 @@ static void add_orphans(const struct ranks *s, struct amounts_look *l)
         int found = is_orphan ? process_tree_pids(children[i], &pids) : 0;
         add_processes(l, pids, found, l->others);
     }
-    free(children);
     if (l->kinds & CPU_KIND)
         l->others[LIMIT_CPU_TIME] += rusage_cpu(&s->with->others->sum);
 }
