@@ -118,6 +118,18 @@ is_other() { # NAME PID: it runs, and is not this one
     mprund_gone
 }
 
+@test "of more jobs than the reader takes questions at once each is asked about" {
+    mprund_kill
+    echo 'quarantine { spool = false }' >>"$MPRUND_CONF" # by which their end would be known
+    mprund_start
+    user=$(nobody_name)
+    for i in {101..400}; do spool_job $i.1 $TASK_GROUP "$user"; done
+    MPRUN_TEST_LIMIT=60 here sh -c 'for i in $(seq 101 400); do "$0" $i.1 0 0 0 || exit; done' "$MPRUN_BUILD/tools/mpbind"
+    rm -r "$SPOOL"/active_jobs/39?.1
+    wait_until 15 no_last_ones
+}
+no_last_ones() { ! compgen -G "$GROUND/ge-39?.1-*" >/dev/null; }
+
 @test "no part has a descriptor of whoever started mprund" {
     mprund_kill
     mprund_start 77<"$MPRUND_CONF"

@@ -14,6 +14,7 @@ struct jobs {
     struct job **job;
     size_t n;
     struct loop_timer check;
+    size_t first; /* that is looked at, as a number modulo n */
     struct host_cores cores;
     int cores_part;          /* the one of the ground in which jobs have cpusets; -1: none */
     struct watches *watches; /* NULL: none to be had; the timer does it later */
