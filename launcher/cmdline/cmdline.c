@@ -62,7 +62,7 @@ void cmdline_make_own_options(struct cmdline *c)
         c->reading.own_options = watched_options(DIALECT_MPRUN, &c->reading.own_used);
 }
 
-/* The line has been read: options that are applied by name from now on come from elsewhere. */
+/* Options that are applied by name from now on come from elsewhere, or are of a single program. */
 static void end_watch(struct cmdline *c)
 {
     for (struct option_def *d = c->reading.own_options; d && d->names; d++)
@@ -215,6 +215,8 @@ static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, s
         c->apps[0].nlists = c->hosts.nlists - c->step_lists;
     }
     keep_app_options(c, rest);
+    if (at >= 0 && at < argc)
+        end_watch(c);
     while (at >= 0 && at < argc) /* argv[at] is ":" */
         at = parse_further_part(c, rest, argc, argv, at + 1, err);
     return at < 0 ? -1 : 0;

@@ -71,7 +71,7 @@ static void say_each(const struct usage_now *u)
     char text[256];
     for (size_t i = 0; i < u->hosts->plan->nused; i++)
         if (u->looks[i].now.known)
-            log_note("on %s: %s", u->hosts->used[i]->name,
+            log_warn("on %s: %s", u->hosts->used[i]->name,
                      amount_text(u, &u->looks[i].now, text, sizeof(text)));
 }
 
@@ -97,7 +97,7 @@ static void say_extremes(const struct usage_now *u)
         if (!large || k->now.memory > large->now.memory)
             large = k;
     }
-    log_note("a host: from %.1f cores busy (%s) to %.1f (%s); memory from %s (%s) to %s (%s)",
+    log_warn("a host: from %.1f cores busy (%s) to %.1f (%s); memory from %s (%s) to %s (%s)",
              idle->now.busy, name_of(u, idle), busy->now.busy, name_of(u, busy),
              memory_text(&small->now, least, sizeof(least)), name_of(u, small),
              memory_text(&large->now, most, sizeof(most)), name_of(u, large));
@@ -144,13 +144,13 @@ static void say(struct usage_now *u)
     if (missing)
         snprintf(who, sizeof(who), "ranks on %zu of %zu hosts", n, u->hosts->plan->nused);
     if (n)
-        log_note("%s: %s", who, amount_text(u, &sum, text, sizeof(text)));
+        log_warn("%s: %s", who, amount_text(u, &sum, text, sizeof(text)));
     if (n && u->hosts->plan->nused > ROWS_MAX)
         say_extremes(u);
     else if (u->hosts->plan->nused > 1)
         say_each(u);
     if (missing)
-        log_note("no answer within %g s of %zu host%s: %s", USAGE_NOW_SECONDS, missing,
+        log_warn("no answer within %g s of %zu host%s: %s", USAGE_NOW_SECONDS, missing,
                  plural(missing), names);
     else
         remember(u);

@@ -161,7 +161,7 @@ END
 }
 
 @test "--report-state-on-timeout names ranks that run and ranks that have ended" {
-    run -124 --separate-stderr mprun -n 3 --oversubscribe --timeout 2 --report-state-on-timeout \
+    run -124 --separate-stderr mprun -q -n 3 --oversubscribe --timeout 2 --report-state-on-timeout \
         sh -c '[ $MPRUN_RANK = 1 ] || exec sleep 1000'
     [[ $stderr == *"mprun: step "*" is running"* ]]
     grep -q '^mprun: on .*: ranks 0, 2 run, rank 1 has ended$' <<<"$stderr"

@@ -206,6 +206,10 @@ END
     printf '%s\n' '--bind-to none' '--mem-per-rank 1G' >"$MINE"
     planned -n 1 true : -n 1 --map-by package --limit rank:core=0
     [[ $output == *"not bound: asked for; not bound: asked for"* && $(grep -c 'limited to 1 GiB' <<<"$output") = 2 ]]
+    echo '--map-by node' >"$MINE"
+    planned --rm local:2 -n 2 true : --npersocket 1 -n 1
+    [[ $output == *"ranks 0, 2"*"rank 1"* ]]
+    echo '--bind-to none' >"$MINE"
     planned -n 1 true : -n 1 --bind-to core
     [[ $output == *"rank 0 "*"not bound"*"rank 1 "*"hardware threads 0-1"* ]]
     printf '%s\n' --tag-output --errfile-pattern=x --stop-on-exec --enable-recovery '[local]' --tag-output=no >"$MINE"
