@@ -34,6 +34,8 @@ int cmdline_apply_named(struct cmdline *c, const char *name, const char *value, 
 int cmdline_apply_number(struct cmdline *c, const char *name, uint64_t value, struct error *err);
 /* Has the line this option of c->reading.own_options, by whatever name? */
 bool cmdline_uses(const struct cmdline *c, const struct option_def *own);
+/* Has a part behind the first it? */
+bool cmdline_uses_later(const struct cmdline *c, const struct option_def *own);
 /* The setting "NAME=VALUE" of this program for the variable of `entry`, "NAME" or "NAME=..."; NULL:
  * it has none. */
 const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry);

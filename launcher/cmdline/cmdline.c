@@ -35,24 +35,34 @@ void cmdline_free(struct cmdline *c)
     free(c->no_effect);
     free(c->reading.own_options);
     free(c->reading.own_used);
+    free(c->reading.own_later_used);
     free(c->reading.options);
     free(c->reading.used);
+    free(c->reading.later);
+    free(c->reading.later_used);
     free(c->settings.list);
     free(c->settings.mistakes);
     words_free(c->start.agent);
     *c = (struct cmdline){.napps = 0};
 }
 
-/* The options of a dialect, and which of them are used: *ret_used, while somebody watches. */
-static struct option_def *watched_options(enum dialect d, bool **ret_used)
+/* Returns an array in which each use of the options is noted from now on; the caller frees it. */
+static bool *watch(struct option_def *defs)
 {
     size_t n = 0;
-    struct option_def *defs = dialect_options(cmdline_options(), cmdline_peer_options(), d);
     while (defs[n].names)
         n++;
-    *ret_used = must(calloc(n + 1, sizeof(**ret_used)));
+    bool *used = must(calloc(n + 1, sizeof(*used)));
     for (size_t i = 0; i < n; i++)
-        defs[i].used = &(*ret_used)[i];
+        defs[i].used = &used[i];
+    return used;
+}
+
+/* The options of a dialect, and which of them are used. */
+static struct option_def *watched_options(enum dialect d, bool **ret_used)
+{
+    struct option_def *defs = dialect_options(cmdline_options(), cmdline_peer_options(), d);
+    *ret_used = watch(defs);
     return defs;
 }
 
@@ -62,7 +72,7 @@ void cmdline_make_own_options(struct cmdline *c)
         c->reading.own_options = watched_options(DIALECT_MPRUN, &c->reading.own_used);
 }
 
-/* Options that are applied by name from now on come from elsewhere, or are of a single program. */
+/* The line has been read: options that are applied by name from now on come from elsewhere. */
 static void end_watch(struct cmdline *c)
 {
     for (struct option_def *d = c->reading.own_options; d && d->names; d++)
@@ -95,9 +105,11 @@ static int keep_as_it_is(void *target, const char *value, struct error *err)
 static void keep_app_options(const struct cmdline *c, struct option_def *defs)
 {
     for (size_t i = 0; defs[i].names; i++)
-        if (!cmdline_is_app_option(&defs[i]))
+        if (!cmdline_is_app_option(&defs[i])) {
+            defs[i].used = NULL;
             defs[i].apply =
                 !defs[i].argument && *c->reading.options[i].used ? keep_as_it_is : refuse_in_part;
+        }
 }
 
 /* One part of the line from argv[from] on: the index of its ":", argc, or -1. */
@@ -204,21 +216,21 @@ static int parse_further_part(struct cmdline *c, const struct option_def *defs, 
 /* The parts from argv[at] on. */
 static int parse_line(struct cmdline *c, int argc, char *const argv[], int at, struct error *err)
 {
-    AUTO_FREE struct option_def *rest =
-        dialect_options(cmdline_options(), cmdline_peer_options(), c->dialect);
-    if (!c->reading.options)
+    if (!c->reading.options) {
         c->reading.options = watched_options(c->dialect, &c->reading.used);
+        c->reading.later = watched_options(c->dialect, &c->reading.later_used);
+    }
     c->step_lists = c->hosts.nlists;
     at = parse_part(c, c->reading.options, argc, argv, at, err);
     if (at >= 0 && c->napps) {
         c->apps[0].first_list = c->step_lists;
         c->apps[0].nlists = c->hosts.nlists - c->step_lists;
     }
-    keep_app_options(c, rest);
-    if (at >= 0 && at < argc)
-        end_watch(c);
+    keep_app_options(c, c->reading.later);
+    if (at >= 0 && at < argc && !c->reading.own_later_used)
+        c->reading.own_later_used = watch(c->reading.own_options);
     while (at >= 0 && at < argc) /* argv[at] is ":" */
-        at = parse_further_part(c, rest, argc, argv, at + 1, err);
+        at = parse_further_part(c, c->reading.later, argc, argv, at + 1, err);
     return at < 0 ? -1 : 0;
 }
 

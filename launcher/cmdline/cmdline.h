@@ -82,8 +82,11 @@ struct line_reading {
     bool has_bare_hosts;            /* the hosts stand before the program, as mpirun_rsh has it */
     struct option_def *options;     /* of the dialect, */
     bool *used;                     /* and which of them the line has */
+    struct option_def *later;       /* of parts behind the first, */
+    bool *later_used;               /* and which of them they have */
     struct option_def *own_options; /* of mprun's dialect, for cmdline_apply_named() */
-    bool *own_used;                 /* and which of them the line has by other names */
+    bool *own_used;                 /* and which of them the line has by other names, */
+    bool *own_later_used;           /* and its parts behind the first */
     struct cmdline_app *app;        /* the program of this part */
     const char *program_file;       /* --app; else NULL */
     bool multi_prog;                /* the program is a file of programs */

@@ -46,14 +46,24 @@ static bool has_name_of(const struct cmdline *c, const struct option_def *d,
     return false;
 }
 
-bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
+static bool is_used(const struct cmdline *c, const struct option_def *d,
+                    const struct option_def *own)
 {
-    if (c->reading.own_used[own - c->reading.own_options])
-        return true;
-    for (const struct option_def *d = c->reading.options; d->names; d++)
-        if (*d->used && (options_are_same(d, own) || has_name_of(c, d, own)))
+    for (; d->names; d++)
+        if (d->used && *d->used && (options_are_same(d, own) || has_name_of(c, d, own)))
             return true;
     return false;
+}
+
+bool cmdline_uses(const struct cmdline *c, const struct option_def *own)
+{
+    return c->reading.own_used[own - c->reading.own_options] || is_used(c, c->reading.options, own);
+}
+
+bool cmdline_uses_later(const struct cmdline *c, const struct option_def *own)
+{
+    const bool *used = c->reading.own_later_used;
+    return (used && used[own - c->reading.own_options]) || is_used(c, c->reading.later, own);
 }
 
 const char *cmdline_setting_for(const struct cmdline_app *app, const char *entry)

@@ -90,6 +90,15 @@ static bool is_said(const struct cmdline *c, const struct option_def *def, const
     return is_set(c, def, source);
 }
 
+/* By a program behind the first, which says it for itself. */
+static bool is_said_later(const struct cmdline *c, const struct option_def *def)
+{
+    for (const struct option_def *d = c->reading.own_options; d->names; d++)
+        if (cmdline_uses_later(c, d) && is_akin(c, d, def))
+            return true;
+    return false;
+}
+
 bool settings_have(const struct cmdline *c, const char *name)
 {
     const struct option_def *def = find(c, name);
@@ -213,7 +222,8 @@ int settings_take(struct cmdline *c, enum setting_kind kind, const char *source,
     bool is_variable = s.option->apply == cmdline_apply_genv && value; /* each counts for itself */
     bool said = is_variable ? cmdline_setting_for(&c->reading.all_apps, value) != NULL
                             : is_said(c, s.option, source);
-    if (check_locked(c, &s, said, name, err) < 0)
+    if (check_locked(c, &s, said || (kind == SETTING_LOCKED && is_said_later(c, s.option)), name,
+                     err) < 0)
         return -1;
     s.counts = !said;
     all->source = source;

@@ -118,6 +118,8 @@ counting() {
     done
     run -125 --separate-stderr "$MPRUN" --map-by slot true
     [[ $stderr == *"line 5: the administrator has locked '--bynode'; "* ]]
+    run -125 --separate-stderr "$MPRUN" -n 1 true : --npersocket 1 -n 1 true
+    [[ $stderr == *"line 5: the administrator has locked '--bynode'; "* ]]
     MPRUN_OPTION_TIMEOUT=5 run -125 --separate-stderr "$MPRUN" true
     [ "$stderr" = "mprun: MPRUN_OPTION_TIMEOUT: the administrator has locked '--timeout' in '$SITE'; leave it out" ]
     echo '--nodes 2' >"$MINE"
