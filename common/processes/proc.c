@@ -43,7 +43,7 @@ static const char *parse_comm(const char *text, struct proc_stat *ret)
 }
 
 enum { STATUS_MAX = 1 << 20 /* of a process with 65,536 groups */ };
-enum { STAT_NUMBERS = 4, STAT_END = 40 }; /* fields, as proc(5) counts them */
+enum { STAT_NUMBERS = 4, STAT_END = 23 }; /* fields, as proc(5) counts them */
 
 /* Reads the numbers behind the state. sscanf() takes six times as long. */
 static int parse_numbers(const char *text, uint64_t field[STAT_END])
@@ -70,17 +70,12 @@ int proc_stat_read(pid_t pid, struct proc_stat *ret)
         return error_number(EPROTO);
     s.state = rest[1];
     s.ppid = (pid_t)field[4];
-    s.pgid = (pid_t)field[5];
     s.sid = (pid_t)field[6];
-    s.minflt = field[10];
-    s.majflt = field[12];
     s.utime = field[14];
     s.stime = field[15];
     s.cutime = field[16];
     s.cstime = field[17];
     s.starttime = field[22];
-    s.address_space = field[23];
-    s.processor = (int)field[39];
     *ret = s;
     return 0;
 }

@@ -8,14 +8,11 @@
 #include <sys/types.h>
 
 struct proc_stat {
-    pid_t pid, ppid, pgid, sid;
+    pid_t pid, ppid, sid;
     char state;         /* R S D T t Z ... */
     char comm[32];      /* its name, with '?' for bytes that a terminal would act on or no UTF-8 */
     uint64_t starttime; /* clock ticks after boot; with the pid it identifies a process */
     uint64_t utime, stime, cutime, cstime; /* clock ticks */
-    uint64_t minflt, majflt;
-    uint64_t address_space; /* bytes */
-    int processor;
 };
 
 int proc_stat_read(pid_t pid, struct proc_stat *ret); /* 0, or -1 with errno */

@@ -66,7 +66,6 @@ struct mover_request {
 struct mover_answer {
     struct record_head head; /* what: 0, or errno; then text is a sentence */
     char dir[CGROUP_NAME_MAX];
-    uint32_t uid, mark;
     uint32_t gone;        /* END: nothing is left of it */
     uint32_t populated;   /* END: processes are in it */
     uint32_t cpus_code;   /* MAKE: why the hardware threads could not be had; 0: they could */

@@ -26,7 +26,6 @@ int enter_where(const struct ground *g, const struct identity *who, struct mover
     int rc = ground_below(g, who->proc, below, sizeof(below));
     if (!proc_is_alive(who->proc))
         return error_set(err, ESRCH, "pid %d has ended", (int)who->pid);
-    a->uid = who->uid;
     size_t len = strcspn(below, "/");
     if (rc < 0 || len >= sizeof(a->dir))
         return 0;
@@ -43,7 +42,7 @@ int enter_where(const struct ground *g, const struct identity *who, struct mover
 static int check_may_enter(const struct ground *g, const struct identity *who, bool is_connection,
                            const char *dir, enum mover_part part, struct error *err)
 {
-    struct mover_answer is = {.uid = 0};
+    struct mover_answer is = {.gone = 0};
     uid_t owner;
     if (ground_owner(g, dir, &owner) < 0)
         return error_errno(err, errno, "find cgroup '%s'", dir);
@@ -66,7 +65,7 @@ static int check_may_enter(const struct ground *g, const struct identity *who, b
 static bool is_in(const struct ground *g, const char *dir, pid_t pid)
 {
     char path[32];
-    struct mover_answer is = {.uid = 0};
+    struct mover_answer is = {.gone = 0};
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     AUTO_CLOSE int proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct identity who = {.pid = pid, .proc = proc};

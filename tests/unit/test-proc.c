@@ -52,13 +52,10 @@ static void stat_of_ourselves_is_right(void **state)
     assert_int_equal(proc_stat_read(getpid(), &s), 0);
     assert_int_equal(s.pid, getpid());
     assert_int_equal(s.ppid, getppid());
-    assert_int_equal(s.pgid, getpgrp());
     assert_int_equal(s.sid, getsid(0));
     assert_int_equal(s.state, 'R');
     assert_string_equal(s.comm, "test-proc");
     assert_true(s.starttime > 0);
-    assert_true(s.minflt > 0);
-    assert_in_range(s.processor, 0, sysconf(_SC_NPROCESSORS_CONF) - 1);
 }
 
 static void a_name_with_parentheses_and_blanks_confuses_nobody(void **state)
