@@ -353,10 +353,9 @@ static void open_door(struct endpoint *e)
     int fd = listen_below(e, address, &err);
     enum link_security security =
         s->own_address[0] ? preamble_security(s->start.flags) : LINK_PLAIN;
-    if (fd >= 0)
-        e->door = listener_create(s->loop, fd, s->start.key, security, &door_events, e, &err);
-    if (!e->door)
+    if (fd < 0)
         fails("open a door", &err);
+    e->door = listener_create(s->loop, fd, s->start.key, security, &door_events, e);
     listener_resumable(e->door, &(struct link_options){.resume_seconds = s->start.link_grace});
     listener_expect(e->door, e->nbelow);
     m.addresses = address;

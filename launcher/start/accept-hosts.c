@@ -85,13 +85,11 @@ static void tell(struct listeners *l, const char *address)
 }
 
 /* Takes fd. */
-static int add_listener(struct listeners *l, int fd, enum link_security security, struct error *err)
+static int add_listener(struct listeners *l, int fd, enum link_security security)
 {
     if (fd < 0)
         return -1;
-    struct listener *one = listener_create(l->loop, fd, l->key, security, l->events, l, err);
-    if (!one)
-        return -1;
+    struct listener *one = listener_create(l->loop, fd, l->key, security, l->events, l);
     if (l->hosts)
         listener_expect(one, l->plan->nused);
     if (l->hosts && l->plan->transport == TRANSPORT_TCP && l->plan->cmd->links.grace > 0)
@@ -105,7 +103,7 @@ static int open_unix(struct listeners *l, const char *directory, struct error *e
 {
     char path[300], address[ADDRESS_TEXT];
     snprintf(path, sizeof(path), "%s/link", directory);
-    if (add_listener(l, address_listen_unix(path, address, err), 0, err) < 0)
+    if (add_listener(l, address_listen_unix(path, address, err), 0) < 0)
         return -1;
     tell(l, address);
     return 0;
@@ -118,7 +116,7 @@ static int open_tcp(struct listeners *l, const char *on, const struct interface 
     char address[ADDRESS_TEXT];
     unsigned port;
     if (add_listener(l, address_listen(on, &l->plan->cmd->links.ports, &port, err),
-                     l->hosts ? l->plan->cmd->links.security : LINK_ENCRYPT, err) < 0)
+                     l->hosts ? l->plan->cmd->links.security : LINK_ENCRYPT) < 0)
         return -1;
     for (size_t i = 0; i < n; i++) {
         address_of_ip(ips[i].address, port, address);

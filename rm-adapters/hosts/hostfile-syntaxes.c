@@ -95,8 +95,8 @@ static int apply_key(struct word key, struct word value, struct hostlist_entry *
 }
 
 /* Read "slots=4", "slots = 4", "slots= 4". */
-static int take_settings(struct reader *r, const char *at, const char *end,
-                         struct hostlist_entry *e, struct error *err)
+static int take_settings(const char *at, const char *end, struct hostlist_entry *e,
+                         struct error *err)
 {
     for (struct word w = next_word(&at, end); w.len; w = next_word(&at, end)) {
         const char *equals = memchr(w.at, '=', w.len);
@@ -158,7 +158,7 @@ static int take_cores(struct word w, struct hostlist_entry *e, struct error *err
     return 0;
 }
 
-static int take_columns(struct reader *r, struct word number, const char *at, const char *end,
+static int take_columns(struct word number, const char *at, const char *end,
                         struct hostlist_entry *e, struct error *err)
 {
     char n[64], host[64];
@@ -228,9 +228,9 @@ static int take_line(struct reader *r, const char *line, const char *end, struct
     if (s == SYNTAX_HYDRA)
         rc = take_number(name, second, &e, err);
     else if (s == SYNTAX_OPENMPI)
-        rc = take_settings(r, behind_name, end, &e, err);
+        rc = take_settings(behind_name, end, &e, err);
     else if (s == SYNTAX_GRIDENGINE)
-        rc = take_columns(r, second, at, end, &e, err);
+        rc = take_columns(second, at, end, &e, err);
     return rc < 0 ? -1 : hostlist_add_range(r->list, &e, err);
 }
 

@@ -248,7 +248,7 @@ void child_hosts_open_door(struct child_hosts *c)
         return;
     int fd = listen_for_children(c, address, &e);
     if (fd >= 0)
-        c->door = listener_create(c->services->loop, fd, p->key, security, &door_events, c, &e);
+        c->door = listener_create(c->services->loop, fd, p->key, security, &door_events, c);
     if (c->door) {
         listener_resumable(c->door, &(struct link_options){.resume_seconds = p->link_grace});
         m.addresses = address;

@@ -461,7 +461,7 @@ static struct world *begin(const struct how *how)
     w->loop = w->proxy.loop = loop_create(&e);
     int fd = listen_tcp("127.0.0.1", w->proxy.door, &e);
     assert_true(fd >= 0);
-    w->listener = listener_create(w->loop, fd, key, how->security, &door_events, w, &e);
+    w->listener = listener_create(w->loop, fd, key, how->security, &door_events, w);
     listener_resumable(w->listener, &o);
     proxy_listen(&w->proxy);
     w->up = (struct end){.world = w, .bulk = FRAME_OUTPUT, .control = FRAME_LOG, .seed = 1};

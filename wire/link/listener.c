@@ -194,7 +194,7 @@ static void acceptable(void *arg, int fd, unsigned events)
 
 struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LINK_KEY],
                                  enum link_security security, const struct listen_events *events,
-                                 void *arg, struct error *err)
+                                 void *arg)
 {
     struct listener *l = must(calloc(1, sizeof(*l)));
     l->io = loop_io_create(loop, fd, LOOP_READ, acceptable, l);

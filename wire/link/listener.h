@@ -23,10 +23,10 @@ struct listen_events {
     void (*refused)(void *arg, const char *peer, const struct error *why);
 };
 
-/* Takes fd, a listening socket. NULL with err. */
+/* Takes fd, a listening socket. */
 struct listener *listener_create(struct loop *loop, int fd, const uint8_t key[LINK_KEY],
                                  enum link_security security, const struct listen_events *events,
-                                 void *arg, struct error *err);
+                                 void *arg);
 /* Sets how many peers may come at once: each gets a place, up to LISTEN_PENDING_MAX. */
 void listener_expect(struct listener *l, size_t peers);
 /* Sets resume_* and dead_seconds of the links that it makes from now on. */
