@@ -17,6 +17,8 @@
 
 #include "common/cleanup.h"
 #include "common/files/fdio.h"
+#include "common/processes/reaper.h"
+#include "common/processes/spawn.h"
 #include "common/text/number.h"
 #include "common/files/path.h"
 #include "rm-adapters/adapter.h"
@@ -146,10 +148,24 @@ static struct starting *simulated_start(const struct start_request *request, str
         return NULL;
     sim->reaper = request->reaper;
     sim->channel.in_fd = sim->channel.out_fd = -1;
-    if (client_start(request, path, argv, true, simulation_ended, sim, &sim->channel, err) < 0) {
+    struct spawn s;
+    int ends[3];
+    spawn_init(&s);
+    s.path = path;
+    s.argv = argv;
+    s.envp = environ;
+    s.fds[0] = s.fds[1] = SPAWN_PIPE;
+    s.fds[2] = STDERR_FILENO;
+    s.new_pgrp = 1;
+    s.limits = request->soft_limits;
+    sim->channel.pid = spawn_piped(s, ends, err);
+    if (sim->channel.pid < 0) {
         simulation_destroy(sim);
         return NULL;
     }
+    sim->channel.in_fd = ends[0];
+    sim->channel.out_fd = ends[1];
+    reaper_add(request->reaper, sim->channel.pid, simulation_ended, sim);
     /* thousands of preambles fit: writing one waits for nobody, as with a channel for each host */
     fcntl(sim->channel.in_fd, F_SETPIPE_SZ, INPUT_SIZE);
     return sim->starting = fanout_begin(request, &way, sim);

@@ -16,6 +16,7 @@
 #include "common/must.h"
 #include "common/text/number.h"
 #include "common/processes/own-stack.h"
+#include "common/processes/process-title.h"
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "common/files/path.h"
@@ -327,5 +328,6 @@ static int run_program(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    process_title_init(argc, argv);
     return own_stack_run(run_program, argc, argv);
 }

@@ -63,12 +63,13 @@ enum { START_PREAMBLE_MAX = 2048 }; /* bytes */
 struct start_request {
     struct loop *loop;
     struct reaper *reaper;
-    const struct allocation *allocation; /* the hosts to start, each once */
-    const char *starter_path;            /* of mpstarter on mprun's host */
-    const char *remote_path;             /* of mpstarter on other hosts */
-    char *const *starter_argv;           /* of mpstarter, the same on every host */
-    char *const *agent;                  /* --agent: words of the start client to use instead of the
-                                            adapter's own; NULL: use that */
+    const struct allocation *allocation;  /* the hosts to start, each once */
+    const char *starter_path;             /* of mpstarter on mprun's host */
+    int (*run_starter)(const char *path); /* runs it in a copy of mprun; NULL: it is executed */
+    const char *remote_path;              /* of mpstarter on other hosts */
+    char *const *starter_argv;            /* of mpstarter, the same on every host */
+    char *const *agent;               /* --agent: words of the start client to use instead of the
+                                         adapter's own; NULL: use that */
     const char *const *variables;     /* for each host "NAME=VALUE" of safe letters, or NULL, that
                                          its starter gets; NULL: none. Needs carries_variables. */
     const struct rlimit *soft_limits; /* of start clients: RLIM_NLIMITS entries, as in struct

@@ -23,6 +23,8 @@ bool path_is_beneath(const char *name);
 /* Make the missing directories in front of the last part of `name`, beneath the open directory dir,
  * following no link. A descriptor of the last of them and *ret_last, in `name`; or -1 with err. */
 int path_make_beneath(int dir, const char *name, const char **ret_last, struct error *err);
+/* This process is that program from now on, for the functions below. Keeps path. */
+void path_stand_for(const char *path);
 /* The directory of this executable (from /proc/self/exe); the caller frees it. NULL with err. */
 char *path_own_directory(struct error *err);
 /* The first executable among `relative` (NULL-terminated, from this executable's directory on),

@@ -29,6 +29,10 @@
 #include "common/machine/cpus.h"
 #include "common/files/fdio.h"
 #include "common/processes/sanitizers.h"
+
+#if HAS_ADDRESS_SANITIZER
+#include <sanitizer/lsan_interface.h>
+#endif
 #include "common/text/text.h"
 #include "common/text/words.h"
 
@@ -200,6 +204,16 @@ static void mark_all_cloexec(void)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+static void close_further(void)
+{
+    struct rlimit r;
+    if (fd_close_from(3, false) == 0)
+        return;
+    int last = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
+    for (int fd = 3; fd < last; fd++)
+        close(fd);
+}
+
 static void set_descriptors(struct child *c)
 {
     const struct spawn *s = c->s;
@@ -234,6 +248,17 @@ static void reset_signals(void)
         syscall(SYS_rt_sigaction, sig, defaults, NULL, (size_t)(NSIG - 1) / 8);
 }
 
+/* What exit() would do is the caller's. */
+static void __attribute__((noreturn)) run_copy(const struct spawn *s)
+{
+    close_further();
+    int code = s->run(s->path);
+#if HAS_ADDRESS_SANITIZER
+    __lsan_do_leak_check();
+#endif
+    _exit(code);
+}
+
 static int child_main(void *arg)
 {
     struct child *c = arg;
@@ -262,6 +287,8 @@ static int child_main(void *arg)
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (s->stop_at_exec && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         child_fails(c, SPAWN_TRACE, errno);
+    if (s->run)
+        run_copy(s);
     execve(s->path, s->argv, s->envp);
     child_fails(c, SPAWN_EXEC, errno);
 }
@@ -354,8 +381,22 @@ static bool kernel_lacks_it(int code)
     return code == ENOSYS || code == E2BIG || code == EINVAL || code == EPERM || code == EBADF;
 }
 
+/* The caller does not wait for the child, and so does not hear why it has failed. */
+static pid_t fork_child(struct child *c)
+{
+    struct shared unheard;
+    pid_t pid = fork();
+    if (pid == 0) {
+        c->shared = &unheard;
+        child_main(c);
+    }
+    return pid;
+}
+
 static pid_t clone_child(struct child *c)
 {
+    if (c->s->run)
+        return fork_child(c);
     if (c->s->cgroup_fd < 0)
         return clone_sharing(c);
     pid_t pid = clone_into_cgroup(c);

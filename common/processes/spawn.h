@@ -36,7 +36,10 @@ struct memory_policy { /* as set_mempolicy(2) has it */
 };
 
 struct spawn {
-    const char *path;  /* what to execute; PATH is not searched */
+    const char *path; /* what to execute; PATH is not searched */
+    /* Not NULL: what a copy of this process runs instead, with path; what it returns is its exit
+     * code. argv and envp do not count then. */
+    int (*run)(const char *path);
     char *const *argv; /* exact bytes, NULL-terminated */
     char *const *envp;
     const char *directory;       /* NULL: stay */

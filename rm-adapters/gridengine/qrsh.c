@@ -116,7 +116,7 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
         return 0;
     }
     qrsh_words(r, &r->allocation->hosts[i], variable_of(r, i), words);
-    if (fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, false, ret, err) < 0)
+    if (fanout_client(s, i, q->path, (char *const *)(uintptr_t)words, ret, err) < 0)
         return -1;
     ret->is_terminal = q->has_terminal;
     return 0;

@@ -169,7 +169,7 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const struct start_request *r = fanout_request(s);
     const char *words[WORDS];
     make_words(r, &r->allocation->hosts[i], words);
-    return fanout_client(s, i, fanout_arg(s), (char *const *)(uintptr_t)words, false, ret, err);
+    return fanout_client(s, i, fanout_arg(s), (char *const *)(uintptr_t)words, ret, err);
 }
 
 static struct starting *lsf_start(const struct start_request *request, struct error *err)

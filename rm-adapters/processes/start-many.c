@@ -15,35 +15,6 @@
 #include "common/processes/spawn.h"
 #include "rm-adapters/tunables.h"
 
-/* ---- one client ------------------------------------------------------------------------------ */
-
-int client_start(const struct start_request *request, const char *path, char *const argv[],
-                 bool own_stderr, reaper_fn ended, void *arg, struct start_channel *ret,
-                 struct error *err)
-{
-    struct spawn s;
-    int ends[3];
-    spawn_init(&s);
-    s.path = path;
-    s.argv = argv;
-    s.envp = environ;
-    s.fds[0] = s.fds[1] = SPAWN_PIPE;
-    if (!own_stderr)
-        s.fds[2] = SPAWN_PIPE;
-    else if (fcntl(STDERR_FILENO, F_GETFD) >= 0)
-        s.fds[2] = STDERR_FILENO;
-    s.new_pgrp = 1;
-    s.limits = request->soft_limits;
-    s.umask = request->umask;
-    pid_t pid = spawn_piped(s, ends, err);
-    if (pid < 0)
-        return -1;
-    reaper_add(request->reaper, pid, ended, arg);
-    *ret =
-        (struct start_channel){.in_fd = ends[0], .out_fd = ends[1], .err_fd = ends[2], .pid = pid};
-    return 0;
-}
-
 /* ---- many ------------------------------------------------------------------------------------ */
 
 struct fanout_host {
@@ -95,20 +66,47 @@ static void client_ended(void *arg, pid_t pid, int status, const struct rusage *
     fanout_ended(h->starting, (size_t)(h - h->starting->hosts), status);
 }
 
-int fanout_client(struct starting *s, size_t host, const char *path, char *const argv[],
-                  bool own_stderr, struct start_channel *ret, struct error *err)
+/* what: a program, and where its standard error goes. */
+static int start_process(struct starting *s, size_t host, struct spawn what,
+                         struct start_channel *ret, struct error *err)
 {
     struct fanout_host *h = &s->hosts[host];
-    if (client_start(&s->request, path, argv, own_stderr, client_ended, h, ret, err) < 0)
+    int ends[3];
+    what.envp = environ;
+    what.fds[0] = what.fds[1] = SPAWN_PIPE;
+    what.new_pgrp = 1;
+    what.limits = s->request.soft_limits;
+    what.umask = s->request.umask;
+    pid_t pid = spawn_piped(what, ends, err);
+    if (pid < 0)
         return -1;
-    h->pid = ret->pid;
+    h->pid = pid;
+    reaper_add(s->request.reaper, pid, client_ended, h);
+    *ret =
+        (struct start_channel){.in_fd = ends[0], .out_fd = ends[1], .err_fd = ends[2], .pid = pid};
     return 0;
+}
+
+int fanout_client(struct starting *s, size_t host, const char *path, char *const argv[],
+                  struct start_channel *ret, struct error *err)
+{
+    struct spawn what;
+    spawn_init(&what);
+    what.path = path;
+    what.argv = argv;
+    what.fds[2] = SPAWN_PIPE;
+    return start_process(s, host, what, ret, err);
 }
 
 int fanout_starter(struct starting *s, size_t host, struct start_channel *ret, struct error *err)
 {
-    if (fanout_client(s, host, s->request.starter_path, s->request.starter_argv, true, ret, err) <
-        0)
+    struct spawn what;
+    spawn_init(&what);
+    what.path = s->request.starter_path;
+    what.run = s->request.run_starter;
+    what.argv = s->request.starter_argv;
+    what.fds[2] = fcntl(STDERR_FILENO, F_GETFD) < 0 ? -1 : STDERR_FILENO;
+    if (start_process(s, host, what, ret, err) < 0)
         return -1;
     s->hosts[host].is_starter = true;
     ret->is_starter = true;

@@ -8,14 +8,6 @@
 
 #include "rm-adapters/adapter.h"
 
-/* Start a client in a process group of its own, so that a terminal's signals reach mprun alone,
- * with the limits and umask of the request. The request's reaper calls ended() with arg at its end.
- * own_stderr: it writes to mprun's standard error; else to a pipe. 0 with *ret, whose descriptors
- * are the caller's; or -1. */
-int client_start(const struct start_request *request, const char *path, char *const argv[],
-                 bool own_stderr, reaper_fn ended, void *arg, struct start_channel *ret,
-                 struct error *err);
-
 struct fanout_way { /* constant, of an adapter */
     /* Open the start channel of a host of the request, mostly with fanout_client(). 0 with *ret,
      * or -1. */
@@ -33,11 +25,13 @@ struct starting *fanout_begin(const struct start_request *request, const struct 
 void *fanout_arg(const struct starting *s);
 const struct start_request *fanout_request(const struct starting *s);
 
-/* For open(): start a client as client_start() does; its end becomes an event of the host. 0 with
- * *ret, or -1. */
+/* For open(): start a client in a process group of its own, so that a terminal's signals reach
+ * mprun alone, with the limits and umask of the request. Its end becomes an event of the host. 0
+ * with *ret, whose descriptors are close-on-exec, or -1. */
 int fanout_client(struct starting *s, size_t host, const char *path, char *const argv[],
-                  bool own_stderr, struct start_channel *ret, struct error *err);
-/* For open(): start mpstarter itself, on the machine that mprun runs on. */
+                  struct start_channel *ret, struct error *err);
+/* The same with mpstarter itself, on the machine that mprun runs on; it writes to mprun's standard
+ * error. */
 int fanout_starter(struct starting *s, size_t host, struct start_channel *ret, struct error *err);
 /* For a host whose client is no process of its own: report its end. */
 void fanout_ended(struct starting *s, size_t host, int status);

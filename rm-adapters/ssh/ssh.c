@@ -144,7 +144,7 @@ static int open_host(struct starting *s, size_t i, struct start_channel *ret, st
     const struct alloc_host *host = &fanout_request(s)->allocation->hosts[i];
     struct client *c = fanout_arg(s);
     return host->here ? fanout_starter(s, i, ret, err)
-                      : fanout_client(s, i, c->path, client_argv(c, host->name), false, ret, err);
+                      : fanout_client(s, i, c->path, client_argv(c, host->name), ret, err);
 }
 
 static bool needs_client(const struct start_request *r)

@@ -272,12 +272,8 @@ gone() { echo "while kill -0 \$(cat $1.pid) 2>/dev/null; do sleep .02; done"; }
 
 @test "a terminal shows how many hosts are there, and nothing of it in the end" {
     needs_tool script
-    mkdir -p slow/launcher slow/starter
-    cp "$MPRUN" slow/launcher
-    printf '%s\n' '#!/bin/sh' "until [ -e $TMPDIR/go ]; do sleep .02; done" \
-        "exec '$MPRUN_BUILD/starter/mpstarter' \"\$@\"" >slow/starter/mpstarter
-    chmod +x slow/starter/mpstarter
-    mprun_words="slow/launcher/mprun --containment=tree --rm local:3 --oversubscribe -n 3 sh -c 'echo tick; echo tock >/dev/tty'"
+    for host in n0 n1 n2; do does $host "until [ -e $TMPDIR/go ]; do sleep .02; done"; done
+    mprun_words="$MPRUN --containment=tree --agent '$AGENT' --host n0,n1,n2 sh -c 'echo tick; echo tock >/dev/tty'"
     script -qefc "$mprun_words" typescript </dev/null >/dev/null 3>&- &
     SCRIPT=$!
     wait_until 10 grep -q 'starting hosts 0/3' typescript

@@ -297,7 +297,8 @@ END
 # programs_of MPRUN: the paths of the starter and the PMI server that it uses
 programs_of() {
     begin_pmi_early
-    time_limited 20 "$1" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 sh -c 'readlink -f /proc/$PPID/exe
+    "$1" --dry-run -n 1 true | sed -n 's/.*started by mprun itself: //p'
+    time_limited 20 "$1" ${MPRUN_TRANSPORT:+"--transport=$MPRUN_TRANSPORT"} -n 1 sh -c '
         for p in $(cat /proc/$PPID/task/*/children); do readlink -f /proc/$p/exe; done | grep mppmi'
 }
 
@@ -310,6 +311,11 @@ $(realpath "$MPRUN_BUILD")/pmix-server/mppmi"
         [ "$(programs_of "$name")" = "$want" ]
     done
     [ "$(PATH=$PWD/bin:$PATH programs_of mpirun)" = "$want" ]
+    # here the starter is a copy of mprun, and ps does not show mprun's words
+    run -0 --separate-stderr mprun -n 1 sh -c 'readlink -f /proc/$PPID/exe; cat /proc/$PPID/comm; tr -d "\0" </proc/$PPID/cmdline'
+    [ "$output" = "$(realpath "$MPRUN")
+mpstarter
+mpstarter" ]
 }
 
 @test "an installation can be moved, and does not stand in the way of an MPI's own mpirun" {

@@ -58,8 +58,10 @@ static int opened(void *arg, struct link *l, uint32_t host_id, struct error *why
         link_send_bytes(l, r->type, NULL, 0);
     else if (strcmp(r->what, "code0") == 0) {
         Mprun__CannotRun m = MPRUN__CANNOT_RUN__INIT;
+        Mprun__Cleaned cleaned = MPRUN__CLEANED__INIT;
         m.text = "no reason";
         link_send(l, FRAME_CANNOT_RUN, &m.base);
+        link_send(l, FRAME_CLEANED, &cleaned.base);
     } else if (strcmp(r->what, "flood") == 0) {
         size_t n = MESSAGE_MAX;
         uint8_t *much = calloc(1, n);

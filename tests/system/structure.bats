@@ -18,7 +18,8 @@ may_include() {
 
 @test "includes go down only: programs, then libraries, then model, then common" {
     for folder in $PROGRAMS; do
-        may_include "$folder" "$folder" $LIBRARIES model common
+        may_include "$folder" "$folder" $LIBRARIES model common |
+            grep -v '^launcher/start/starters[.]c:.*"starter/run[.]h"' || :
     done >wrong
     for folder in $LIBRARIES; do
         may_include "$folder" "$folder" model common

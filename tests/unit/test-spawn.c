@@ -475,6 +475,37 @@ static void each_step_has_words(void **state)
     assert_non_null(spawn_step_text((enum spawn_step)99));
 }
 
+/* Says its path, and ends with 7 if no descriptor but the first three is open, in a group of its
+ * own. */
+static int say_path(const char *path)
+{
+    bool is_as_told = getpgrp() == getpid() && fcntl(3, F_GETFD) < 0;
+    ssize_t n = write(STDOUT_FILENO, path, strlen(path));
+    return is_as_told && n > 0 ? 7 : 1;
+}
+
+static void a_copy_of_this_process_runs_a_function(void **state)
+{
+    struct error err = {0};
+    struct spawn s;
+    int ends[3], status;
+    char said[16] = "";
+    int other = fcntl(STDIN_FILENO, F_DUPFD, 3);
+    spawn_init(&s);
+    s.path = "somewhere";
+    s.run = say_path;
+    s.new_pgrp = 1;
+    s.fds[1] = SPAWN_PIPE;
+    pid_t pid = spawn_piped(s, ends, &err);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 7 << 8);
+    assert_int_equal(read(ends[1], said, sizeof(said) - 1), 9);
+    assert_string_equal(said, "somewhere");
+    close(ends[1]);
+    close(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -498,6 +529,7 @@ int main(void)
         cmocka_unit_test(failures_leave_no_descriptors),
         cmocka_unit_test(programs_are_found_as_by_execvp),
         cmocka_unit_test(each_step_has_words),
+        cmocka_unit_test(a_copy_of_this_process_runs_a_function),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
