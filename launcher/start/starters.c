@@ -6,9 +6,10 @@
 #include "common/cleanup.h"
 #include "common/files/path.h"
 #include "common/log.h"
-#include "common/processes/process-title.h"
 #include "common/must.h"
+#include "common/processes/fault.h"
 #include "common/processes/proc.h"
+#include "common/processes/process-title.h"
 #include "common/text/number.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
@@ -48,6 +49,7 @@ void starters_destroy(struct starters *s)
  * reports back. */
 static int run_starter(const char *path)
 {
+    fault_register("mprun", 0); /* no process of this one's */
     process_title_set("mpstarter");
     log_open("mpstarter", LOG_NOTE);
     log_set_sink(NULL, NULL);
