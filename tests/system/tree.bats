@@ -152,6 +152,7 @@ connections() { ls -l "/proc/$1/fd" | grep -c socket; }
         worker=$(worker_of $rank)
         pids+=" $worker $(ps -o ppid= -p "$worker")" # and its keeper
     done
+    kill -STOP $pids # no keeper is to see its worker's end
     kill -KILL $pids
     code=0
     mprun_wait || code=$?
