@@ -216,9 +216,9 @@ int json_may_write(const char *path, struct error *err)
     if (is_there && !S_ISREG(st.st_mode))
         return access(path, W_OK) == 0 ? 0 : error_errno(err, errno, "open '%s'", path);
     AUTO_FREE char *target = is_there ? realpath(path, NULL) : NULL;
-    AUTO_FREE char *directory = must(strdup(target ? target : path));
-    char *slash = strrchr(directory, '/');
-    strcpy(slash ? slash + 1 : directory, slash ? "" : ".");
+    const char *file = target ? target : path, *slash = strrchr(file, '/');
+    AUTO_FREE char *directory =
+        slash ? text_format("%.*s", (int)(slash + 1 - file), file) : text_format(".");
     return access(directory, W_OK | X_OK) == 0
                ? 0
                : error_errno(err, errno, "create a file in '%s'", directory);

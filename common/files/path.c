@@ -295,11 +295,12 @@ void path_stand_for(const char *path)
 char *path_own_directory(struct error *err)
 {
     char buf[PATH_MAX];
-    ssize_t n = stands_for ? snprintf(buf, sizeof(buf), "%s", stands_for)
-                           : readlink("/proc/self/exe", buf, sizeof(buf) - 1);
-    if (n < 0 || n >= (ssize_t)sizeof(buf))
+    ssize_t n = stands_for ? 0 : readlink("/proc/self/exe", buf, sizeof(buf) - 1);
+    if (n < 0)
         return error_null(error_errno(err, errno, "find this program through '/proc/self/exe'"));
     buf[n] = 0;
+    if (stands_for)
+        snprintf(buf, sizeof(buf), "%s", stands_for);
     char *slash = strrchr(buf, '/');
     if (!slash)
         return error_null(error_set(err, ENOENT, "find this program: '%s' is no path", buf));

@@ -30,11 +30,12 @@
 #include "common/files/fdio.h"
 #include "common/processes/sanitizers.h"
 
+#include "common/text/text.h"
+#include "common/text/words.h"
+
 #if HAS_ADDRESS_SANITIZER
 #include <sanitizer/lsan_interface.h>
 #endif
-#include "common/text/text.h"
-#include "common/text/words.h"
 
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
@@ -193,25 +194,20 @@ static int mark_listed_cloexec(void)
     return n < 0 ? -1 : 0;
 }
 
+/* The number behind that of the last descriptor that may be open. */
+static int descriptors_end(void)
+{
+    struct rlimit r;
+    return getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
+}
+
 /* Without /proc nothing says which descriptors are open, so all that may be are marked. */
 static void mark_all_cloexec(void)
 {
-    struct rlimit r;
     if (fd_close_from(3, true) == 0 || mark_listed_cloexec() == 0)
         return;
-    int last = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
-    for (int fd = 3; fd < last; fd++)
+    for (int fd = 3, end = descriptors_end(); fd < end; fd++)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
-}
-
-static void close_further(void)
-{
-    struct rlimit r;
-    if (fd_close_from(3, false) == 0)
-        return;
-    int last = getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < 65536 ? (int)r.rlim_cur : 65536;
-    for (int fd = 3; fd < last; fd++)
-        close(fd);
 }
 
 static void set_descriptors(struct child *c)
@@ -248,10 +244,12 @@ static void reset_signals(void)
         syscall(SYS_rt_sigaction, sig, defaults, NULL, (size_t)(NSIG - 1) / 8);
 }
 
-/* What exit() would do is the caller's. */
+/* Ends by _exit(): exit handlers and buffered output belong to the process that was copied. */
 static void __attribute__((noreturn)) run_copy(const struct spawn *s)
 {
-    close_further();
+    if (fd_close_from(3, false) < 0)
+        for (int fd = 3, end = descriptors_end(); fd < end; fd++)
+            close(fd);
     int code = s->run(s->path);
 #if HAS_ADDRESS_SANITIZER
     __lsan_do_leak_check();
@@ -381,7 +379,7 @@ static bool kernel_lacks_it(int code)
     return code == ENOSYS || code == E2BIG || code == EINVAL || code == EPERM || code == EBADF;
 }
 
-/* The caller does not wait for the child, and so does not hear why it has failed. */
+/* The caller does not wait for the child: it does not hear why the child fails. */
 static pid_t fork_child(struct child *c)
 {
     struct shared unheard;

@@ -41,12 +41,13 @@ static int take_slots(const struct cores_turn *t, const struct step_plan *p)
 
 static void add_taken(const struct step_plan *p, const struct holder_message *m, uint64_t *taken)
 {
-    struct holder_taken one;
-    for (size_t at = 0; at + sizeof(one) <= m->size; at += sizeof(one)) {
-        memcpy(&one, m->data + at, sizeof(one));
-        for (size_t i = 0; i < p->alloc.nhosts + p->nspare; i++)
-            if (holder_host_hash(p->alloc.hosts[i].name) == one.host)
-                taken[i] += one.slots;
+    struct holder_taken all[HOLDER_TAKEN_MAX];
+    size_t n = m->size < sizeof(all) ? m->size / sizeof(all[0]) : HOLDER_TAKEN_MAX;
+    memcpy(all, m->data, n * sizeof(all[0]));
+    for (size_t i = 0; n > 0 && i < p->alloc.nhosts + p->nspare; i++) {
+        uint64_t host = holder_host_hash(p->alloc.hosts[i].name);
+        for (size_t k = 0; k < n; k++)
+            taken[i] += all[k].host == host ? all[k].slots : 0;
     }
 }
 
@@ -66,7 +67,7 @@ static void say_waits(const struct step_plan *p, const uint64_t *taken)
 
 enum progress { HOLDER_HAS_GONE, WAITS, HAS_SLOTS };
 
-/* What is waited for is said once. */
+/* Takes one message. *has_said: mprun has said what the step waits for, and says it once. */
 static enum progress take_message(const struct cores_turn *t, struct step_plan *p, uint64_t *taken,
                                   bool *has_said)
 {
@@ -106,18 +107,21 @@ static bool wait_for_turn(const struct cores_turn *t, struct step_plan *p, bool 
 /* A holder that goes again and again is not waited for. */
 static void wait_for_slots(struct cores_turn *t, struct step_plan *p)
 {
-    struct error e = {.text = "the process that keeps the queue has gone"};
+    struct error e;
+    const char *why = "the process that keeps the queue has gone";
     bool has_said = false;
     pid_t holder;
     for (int i = 0; i <= HOLDER_AGAIN; i++) {
         t->fd = agents_reach_holder(p, true, &holder, &e);
-        if (t->fd < 0)
+        if (t->fd < 0) {
+            why = e.text;
             break;
+        }
         if (wait_for_turn(t, p, &has_said))
             return;
         cleanup_close(&t->fd);
     }
-    log_warn("--wait-cores: the step does not wait for cores of the job's other steps: %s", e.text);
+    log_warn("--wait-cores: the step does not wait for cores of the job's other steps: %s", why);
 }
 
 void cores_await(struct cores_turn *t, struct step_plan *p)
