@@ -65,11 +65,11 @@ int cmdline_no_program(const struct cmdline *c, int end, int argc, char *const a
 
 /* Make c->reading.own_options, unless they are there. */
 void cmdline_make_own_options(struct cmdline *c);
-/* What the part that was just read says of hosts and cores becomes its program's alone; step: what
- * the first part says; before: hosts.nlists before this part. 0, or -1 with err. */
+/* Gives the program of the part that was just read the hosts and cores that this part names. step:
+ * what the first part says; before: hosts.nlists before this part. 0, or -1 with err. */
 int cmdline_take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
                            struct error *err);
-/* What files and variables have set holds for programs with options of their own, too. */
+/* Applies the options of files and variables to programs that have options of their own, too. */
 void cmdline_inherit_settings(struct cmdline *c);
 /* Does this option belong to one program, and not to the whole step? */
 bool cmdline_is_app_option(const struct option_def *def);

@@ -73,10 +73,9 @@ struct resource_sets {
     bool all_hosts;  /* have a set, or per_host sets */
 };
 
-/* What is known of a line while it is read, and has settled into the rest of struct cmdline then.
- */
+/* The state of reading a line. The rest of struct cmdline has all of it when the line is read. */
 struct line_reading {
-    /* Is told of what is applied by name; translation NULL: nobody is. */
+    /* Hears of each option that is applied by name; translation NULL: nobody listens. */
     struct translation *translation;
     void (*note_applied)(struct translation *t, const char *name, const char *value);
     bool has_bare_hosts;            /* the hosts stand before the program, as mpirun_rsh has it */

@@ -76,7 +76,6 @@ static int check_own(const struct placement_options *own, const struct placement
     return 0;
 }
 
-/* What the part that was just read says of hosts and cores is its program's. */
 int cmdline_take_own_place(struct cmdline *c, const struct placement_options *step, size_t before,
                            struct error *err)
 {

@@ -1020,7 +1020,7 @@ static const struct option_def table[] = {
     {.names = NULL},
 };
 
-/* What is about ranks or cores holds for the program that stands behind it. */
+/* An option about ranks or cores belongs to the program that stands behind it. */
 bool cmdline_is_app_option(const struct option_def *def)
 {
     static option_fn *const places[] = {

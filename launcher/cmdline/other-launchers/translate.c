@@ -84,7 +84,7 @@ static void add(struct translation *t, const struct option_def *own, const char 
                      value ? quoted : ""));
 }
 
-/* One that counts once replaces what was noted before. */
+/* Notes an option of mprun's; an option that counts once replaces the one that was noted before. */
 static void translation_add(struct translation *t, const char *name, const char *value)
 {
     t->has_translated = true;
