@@ -102,28 +102,23 @@ static void due(void *arg)
     }
 }
 
-static void list(struct host_failures *f, struct host *h, const char *text)
+/* Is the text now that of the sentence? */
+static bool list(struct host_failures *f, struct host *h, const char *text)
 {
     f->listed[h->launch_index] = true;
     if (f->first && !is_behind(f, f->first))
-        return;
+        return false;
     f->first = h;
     snprintf(f->text, sizeof(f->text), "%s", text);
+    return true;
 }
 
-void host_failures_add(struct host_failures *f, struct host *h, bool silent, int exit_code,
-                       const char *fmt, ...)
+static void add(struct host_failures *f, struct host *h, bool silent, bool keeper_died,
+                int exit_code, const char *text)
 {
-    char text[900];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
     log_debug("host %s: %s", h->name, text);
-    if (f->keeper_died == h && host_failures_correct(f, h, exit_code, text)) {
-        f->keeper_died = NULL;
+    if (f->keeper_died && host_failures_correct(f, h, exit_code, text))
         return;
-    }
     if (host_failures_is_consequence(f, h))
         return;
     if (verdict_fail_silently(f->verdict, exit_code)) {
@@ -131,16 +126,26 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, int
         loop_timer_start(&f->timer, silent ? FAIL_TOGETHER_SILENT_SECONDS : FAIL_TOGETHER_SECONDS,
                          0);
     }
-    if (loop_timer_is_active(&f->timer))
-        list(f, h, text);
+    if (loop_timer_is_active(&f->timer) && list(f, h, text))
+        f->keeper_died = keeper_died;
     verdict_end_ranks(f->verdict, -1, text);
+}
+
+void host_failures_add(struct host_failures *f, struct host *h, bool silent, int exit_code,
+                       const char *fmt, ...)
+{
+    char text[sizeof(f->text)];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    add(f, h, silent, false, exit_code, text);
 }
 
 void host_failures_keeper_died(struct host_failures *f, struct host *h, int exit_code,
                                const char *text)
 {
-    host_failures_add(f, h, true, exit_code, "%s", text);
-    f->keeper_died = h;
+    add(f, h, true, true, exit_code, text);
 }
 
 void host_failures_was_said(struct host_failures *f, const struct host *h)
@@ -153,6 +158,7 @@ bool host_failures_correct(struct host_failures *f, const struct host *h, int ex
 {
     if (!loop_timer_is_active(&f->timer) || f->first != h)
         return false;
+    f->keeper_died = false;
     f->verdict->exit_code = exit_code;
     snprintf(f->text, sizeof(f->text), "%s", text);
     loop_timer_start(&f->timer, FAIL_TOGETHER_SECONDS, 0);

@@ -17,10 +17,10 @@ struct host_failures { /* private to host-failures.c */
     bool is_due;  /* the timer has fired; the sentence follows once pending events are handled */
     double until; /* loop_now(): the sentence waits no longer */
     struct host *first;
-    const struct host *said;        /* a host that has reported its failure itself */
-    char text[900];                 /* of the first */
-    const struct host *keeper_died; /* a host of which the text says no more than that */
-    bool *listed;                   /* by launch_index: in the sentence */
+    const struct host *said; /* a host that has reported its failure itself */
+    char text[900];          /* of the first */
+    bool keeper_died;        /* the text says no more than that */
+    bool *listed;            /* by launch_index: in the sentence */
 };
 
 void host_failures_init(struct host_failures *f, struct loop *loop, const struct host_table *t,
