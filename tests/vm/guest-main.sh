@@ -68,7 +68,6 @@ code=$?
 timeout 2 tail -s 0.05 -f --pid=$reader /dev/null
 echo $code >/vmout/.vmrun-code
 sync
-[ $$ = 1 ] || exit 0
-echo o >/proc/sysrq-trigger
+echo o >/proc/sysrq-trigger # a systemd that hangs ends nothing
 # the machine goes off meanwhile; process 1 must not end before
 sleep 60

@@ -10,9 +10,7 @@ MPRUND=$MPRUN_BUILD/node-daemon/mprund
 is_here() { [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] && [ "$VMRUN_CGROUP" != v2 ]; }
 setup_file() {
     is_here || return 0
-    useradd -m -u $LAB_UID mprunlab
-    loginctl enable-linger mprunlab
-    until [ -S /run/user/$LAB_UID/bus ]; do sleep 0.1; done
+    "$MPRUN_SOURCE/tests/vm/systemd-user.sh" $LAB_UID
 }
 setup() {
     is_here || skip "only in the virtual machine, with systemd and cgroup v1"

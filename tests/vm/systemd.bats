@@ -7,9 +7,7 @@ LAB_UID=2345
 
 setup_file() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || return 0
-    useradd -m -u $LAB_UID mprunlab
-    loginctl enable-linger mprunlab
-    until [ -S /run/user/$LAB_UID/bus ]; do sleep 0.1; done
+    "$MPRUN_SOURCE/tests/vm/systemd-user.sh" $LAB_UID
 }
 setup() {
     [ "${VMRUN:-}" = 1 ] && [ "${VMRUN_INIT:-}" = systemd ] || skip "only in the virtual machine, with systemd"
