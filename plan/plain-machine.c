@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "plan/plain-machine.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,16 +29,22 @@ static unsigned first_thread(const struct plan_core *core)
     return (unsigned)idset_next(&core->threads, 0);
 }
 
+static struct plan_core *add_core(struct plan_topology *t)
+{
+    struct plan_core *core = &t->cores[t->ncores];
+    for (int level = LEVEL_NONE; level < LEVEL_COUNT; level++)
+        core->at[level] = level == LEVEL_CORE ? (int)t->ncores : -1;
+    t->ncores++;
+    return core;
+}
+
 static bool read_cores(int system, const struct idset *usable, struct plan_topology *t)
 {
     AUTO(idset_free) struct idset left = {0};
     idset_copy(&left, usable);
     t->cores = must(calloc(idset_count(usable) + 1, sizeof(*t->cores)));
     for (int i = idset_next(&left, 0); i >= 0; i = idset_next(&left, (unsigned)i + 1)) {
-        struct plan_core *core = &t->cores[t->ncores];
-        for (int level = LEVEL_NONE; level < LEVEL_COUNT; level++)
-            core->at[level] = level == LEVEL_CORE ? (int)t->ncores : -1;
-        t->ncores++;
+        struct plan_core *core = add_core(t);
         if (read_list_of(system, (unsigned)i, "topology/thread_siblings_list", &core->threads) <
                 0 ||
             idset_next(&core->threads, 0) != i)
@@ -123,4 +130,55 @@ bool plain_machine_cores(int system, const struct idset *usable, struct plan_top
     }
     plan_topology_free(&t);
     return false;
+}
+
+bool plain_machine_cut(const struct plan_topology *all, const struct idset *usable,
+                       struct plan_topology *ret)
+{
+    struct plan_topology t = {.cores = must(calloc(all->ncores + 1, sizeof(*t.cores)))};
+    for (size_t i = 0; i < all->ncores; i++) {
+        if (!idset_intersects(&all->cores[i].threads, usable))
+            continue;
+        if (!idset_has(usable, first_thread(&all->cores[i]))) {
+            plan_topology_free(&t);
+            return false;
+        }
+        struct plan_core *core = add_core(&t);
+        idset_copy(&core->threads, &all->cores[i].threads);
+        idset_intersect(&core->threads, usable);
+    }
+    *ret = t;
+    return true;
+}
+
+/* ---- this machine ---------------------------------------------------------------------------- */
+
+static struct { /* by plain_machine_look() */
+    struct idset usable;
+    struct plan_topology cores;
+    bool is_plain;
+} looked;
+
+static bool read_here(const struct idset *usable, struct plan_topology *ret)
+{
+    AUTO_CLOSE int system = open("/sys/devices/system", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return plain_machine_cores(system, usable, ret);
+}
+
+void plain_machine_look(const struct idset *usable)
+{
+    if (idset_count(&looked.usable) > 0)
+        return;
+    idset_copy(&looked.usable, usable);
+    looked.is_plain = read_here(usable, &looked.cores);
+}
+
+bool plain_machine_here(const struct idset *usable, struct plan_topology *ret)
+{
+    AUTO(idset_free) struct idset unknown = {0};
+    idset_copy(&unknown, usable);
+    idset_subtract(&unknown, &looked.usable);
+    if (looked.is_plain && idset_count(&unknown) == 0)
+        return plain_machine_cut(&looked.cores, usable, ret);
+    return !idset_equal(usable, &looked.usable) && read_here(usable, ret);
 }

@@ -13,3 +13,12 @@
  * or differ in kind, or a core's first thread is not usable. system: a descriptor of
  * /sys/devices/system, or of a directory that looks like it. */
 bool plain_machine_cores(int system, const struct idset *usable, struct plan_topology *ret);
+/* The same for some of the hardware threads of a machine whose cores are `all`. */
+bool plain_machine_cut(const struct plan_topology *all, const struct idset *usable,
+                       struct plan_topology *ret);
+
+/* The same of this machine. */
+bool plain_machine_here(const struct idset *usable, struct plan_topology *ret);
+/* Reads the cores of this machine now, once. plain_machine_here(), also in a forked process, uses
+ * them for all of these threads. */
+void plain_machine_look(const struct idset *usable);

@@ -15,9 +15,11 @@
 #include "common/files/fdio.h"
 #include "common/log.h"
 #include "common/loop.h"
+#include "common/machine/cpus.h"
 #include "common/processes/spawn.h"
 #include "containment/cgroup/mounts.h"
 #include "model/rank-end.h"
+#include "plan/plain-machine.h"
 #include "plan/topology.h"
 #include "starter/agent/local-mpruns.h"
 #include "starter/tunables.h"
@@ -63,17 +65,27 @@ static bool start(struct agent *a, uint32_t number, const struct preamble *p,
     return true;
 }
 
+/* What every step reads: the forked workers have it. A job of one step needs none of it. */
+static void look_at_machine(void)
+{
+    AUTO(idset_free) struct idset threads = {0};
+    topology_look();
+    if (cpus_allowed(&threads, NULL) == 0) {
+        plain_machine_look(&threads);
+        (void)cpus_count_cores(&threads);
+    }
+    cgroup_mounts_once(NULL);
+    handshake_library_init(NULL);
+}
+
 /* Returns whether this is the worker of the step in *ret. An agent that is ending starts nothing,
  * and says so. */
 static bool take_start(struct agent *a, const struct agent_message *m, struct preamble *ret,
                        struct kept_worker *ret_worker, struct error *err)
 {
     bool is_worker = false;
-    if (a->has_started) { /* a job of one step needs none of it */
-        topology_look();
-        cgroup_mounts_once(NULL);
-        handshake_library_init(NULL);
-    }
+    if (a->has_started)
+        look_at_machine();
     a->has_started = true;
     if (a->is_ending || preamble_unpack(m->data, m->n, ret, err) < 0)
         tell_ended(NULL, m->number, EXIT_CODE_MPRUN);

@@ -2,7 +2,6 @@
 #include "starter/binding/rank-binding.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "common/cleanup.h"
@@ -95,9 +94,8 @@ static int read_grant(struct rank_binding *b, struct error *err)
 /* The usable cores. */
 static int find_cores(struct rank_binding *b, struct plan_topology *ret, struct error *err)
 {
-    AUTO_CLOSE int system = open("/sys/devices/system", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!any_request(&b->launch->step, names_parts) &&
-        plain_machine_cores(system, rank_binding_usable(b), ret))
+        plain_machine_here(rank_binding_usable(b), ret))
         return 0;
     if (load_topology(b, err) < 0)
         return -1;

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "common/files/fdio.h"
 #include "common/machine/cpus.h"
 #include "plan/plain-machine.h"
 #include "plan/topology.h"
@@ -162,13 +163,10 @@ static void same_by_hwloc(const struct host_cores *h, const struct topology *t)
 }
 
 /* Cores in order, "0,4 1,5"; "?": hwloc is to be asked. */
-static void plain(int fd, const char *usable, char *buf, size_t size)
+static void plain_of(bool is_plain, struct plan_topology t, char *buf, size_t size)
 {
-    struct idset set = {0};
-    struct plan_topology t;
-    assert_int_equal(idset_parse(usable, &set, NULL), 0);
     snprintf(buf, size, "?");
-    if (plain_machine_cores(fd, &set, &t)) {
+    if (is_plain) {
         buf[0] = 0;
         for (size_t i = 0; i < t.ncores; i++) {
             char *text = idset_format(&t.cores[i].threads);
@@ -178,7 +176,26 @@ static void plain(int fd, const char *usable, char *buf, size_t size)
         }
         plan_topology_free(&t);
     }
+}
+/* Of a plain machine, those that are usable can also be cut from all. */
+static void plain(int fd, const char *usable, char *buf, size_t size)
+{
+    struct idset set = {0}, online = {0};
+    struct plan_topology all, t;
+    char text[512], cut[512];
+    assert_int_equal(idset_parse(usable, &set, NULL), 0);
+    bool is_plain = plain_machine_cores(fd, &set, &t);
+    plain_of(is_plain, t, buf, size);
+    assert_true(file_read_at(fd, "cpu/online", text, sizeof(text)) > 0);
+    assert_int_equal(idset_parse(text, &online, NULL), 0);
+    if (plain_machine_cores(fd, &online, &all)) {
+        is_plain = plain_machine_cut(&all, &set, &t);
+        plain_of(is_plain, t, cut, sizeof(cut));
+        assert_string_equal(cut, buf);
+        plan_topology_free(&all);
+    }
     idset_free(&set);
+    idset_free(&online);
 }
 
 /* plain_machine_cores() finds the same cores as hwloc, or refuses. */
