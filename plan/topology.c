@@ -48,14 +48,17 @@ static int init_without_plugins(hwloc_topology_t *ret)
     return rc;
 }
 
-static int look(hwloc_topology_t *ret, struct error *err)
+/* whole: with what the cpuset does not have. */
+static int look(hwloc_topology_t *ret, bool whole, struct error *err)
 {
+    unsigned long flags = whole ? 1 : 0; /* INCLUDE_DISALLOWED, which 2.0 calls WHOLE_SYSTEM */
     int rc = init_without_plugins(ret);
     if (rc == 0) {
         hwloc_topology_set_io_types_filter(*ret, HWLOC_TYPE_FILTER_KEEP_NONE);
 #if HWLOC_API_VERSION >= 0x00020500
-        hwloc_topology_set_flags(*ret, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+        flags |= HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING;
 #endif
+        hwloc_topology_set_flags(*ret, flags);
         rc = hwloc_topology_load(*ret);
     }
     return rc < 0 ? error_errno(err, errno, "load the topology of this machine") : 0;
@@ -65,7 +68,7 @@ static hwloc_topology_t looked_at; /* by topology_look(); NULL: nothing */
 
 void topology_look(void)
 {
-    if (!looked_at && look(&looked_at, NULL) < 0)
+    if (!looked_at && look(&looked_at, false, NULL) < 0)
         looked_at = NULL;
 }
 
@@ -82,7 +85,7 @@ static bool has_all_allowed(hwloc_topology_t hw)
 static int load(hwloc_topology_t *ret, struct error *err)
 {
     if (!looked_at || !has_all_allowed(looked_at))
-        return look(ret, err);
+        return look(ret, false, err);
     *ret = looked_at;
     looked_at = NULL;
     return 0;
@@ -262,8 +265,8 @@ static hwloc_obj_t core_at(const struct topology *t, unsigned package, unsigned 
     return p ? hwloc_get_obj_inside_cpuset_by_type(t->hw, p->cpuset, core_type(t), core) : NULL;
 }
 
-int topology_find_cores(const struct topology *t, const char *list, struct idset *ret,
-                        struct error *err)
+static int find_cores(const struct topology *t, const char *list, struct idset *ret,
+                      struct error *err)
 {
     for (const char *at = list; *at;) {
         unsigned package, core;
@@ -278,6 +281,22 @@ int topology_find_cores(const struct topology *t, const char *list, struct idset
         at += *at == ':';
     }
     return 0;
+}
+
+/* Managers count all cores of the machine, and *t has those of the cpuset alone. */
+int topology_find_cores(const struct topology *t, const char *list, struct idset *ret,
+                        struct error *err)
+{
+    struct topology whole;
+    if (hwloc_bitmap_isequal(hwloc_topology_get_topology_cpuset(t->hw),
+                             hwloc_topology_get_complete_cpuset(t->hw)))
+        return find_cores(t, list, ret, err);
+    int rc = look(&whole.hw, true, err);
+    if (rc == 0) {
+        rc = find_cores(&whole, list, ret, err);
+        hwloc_topology_destroy(whole.hw);
+    }
+    return rc;
 }
 
 /* ---- words for a set of threads -------------------------------------------------------------- */

@@ -135,6 +135,24 @@ static void threads_are_described_in_words(void **state)
     topology_destroy(t);
 }
 
+/* This machine is that of the XML until forget_xml(). */
+static char *write_xml(const char *xml)
+{
+    char *path = strdup("/tmp/mprun-test-topology-XXXXXX");
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, xml, strlen(xml)), strlen(xml));
+    close(fd);
+    setenv("HWLOC_XMLFILE", path, 1);
+    return path;
+}
+
+static void forget_xml(char *path)
+{
+    unsetenv("HWLOC_XMLFILE");
+    unlink(path);
+    free(path);
+}
+
 static void the_xml_is_of_the_whole_machine_and_can_be_loaded(void **state)
 {
     struct error err;
@@ -144,14 +162,9 @@ static void the_xml_is_of_the_whole_machine_and_can_be_loaded(void **state)
     assert_non_null(xml);
     assert_int_equal(strlen(xml), len);
     assert_ptr_equal(topology_xml(t, NULL), xml);
-    char path[] = "/tmp/mprun-test-topology-XXXXXX";
-    int fd = mkstemp(path);
-    assert_int_equal(write(fd, xml, len), len);
-    close(fd);
-    setenv("HWLOC_XMLFILE", path, 1);
+    char *path = write_xml(xml);
     struct topology *again = topology_load(NULL, &err);
-    unsetenv("HWLOC_XMLFILE");
-    unlink(path);
+    forget_xml(path);
     assert_non_null(again);
     struct plan_topology cores;
     topology_cores(again, &cores);
@@ -159,6 +172,25 @@ static void the_xml_is_of_the_whole_machine_and_can_be_loaded(void **state)
     plan_topology_free(&cores);
     topology_destroy(again);
     topology_destroy(t);
+}
+
+/* As in a cpuset that has not all of the machine. */
+static void granted_cores_are_counted_with_those_that_may_not_be_used(void **state)
+{
+    struct error err;
+    struct topology *whole = load_synthetic(two_packages, NULL, &err);
+    char *xml = strdup(topology_xml(whole, NULL)), *allowed = strstr(xml, "allowed_cpuset=\"0x");
+    assert_non_null(allowed);
+    memcpy(strstr(allowed, "ff\""), "cc", 2); /* 2-3 and 6-7 */
+    char *path = write_xml(xml);
+    struct topology *t = topology_load(NULL, &err);
+    assert_non_null(t);
+    found(t, "0,1:1,1", "2-3,6-7");
+    found(t, "1,0", "4-5"); /* the caller leaves it out */
+    forget_xml(path);
+    topology_destroy(t);
+    topology_destroy(whole);
+    free(xml);
 }
 
 static void the_environment_is_as_it_was(void **state)
@@ -264,6 +296,7 @@ int main(void)
         cmocka_unit_test(cores_are_found_by_socket_and_number),
         cmocka_unit_test(threads_are_described_in_words),
         cmocka_unit_test(the_xml_is_of_the_whole_machine_and_can_be_loaded),
+        cmocka_unit_test(granted_cores_are_counted_with_those_that_may_not_be_used),
         cmocka_unit_test(the_environment_is_as_it_was),
         cmocka_unit_test(what_was_looked_at_is_used_once_if_all_allowed_threads_are_in_it),
         cmocka_unit_test(this_machine_agrees_with_the_kernel_and_the_affinity_counts),
