@@ -63,12 +63,27 @@ static void add_nodes(struct step_gres *g, const struct allocation *a, const cha
             g->gpus[i] = n;
 }
 
+/* The job's part of the answer, which the caller frees. The last task of an array has the array's
+ * number, and of that scontrol shows all tasks. */
+static char *own_part(const char *answer, const char *job_id)
+{
+    AUTO_FREE char *head = text_format("JobId=%s ", job_id);
+    for (const char *at = answer, *next; at; at = next) {
+        next = strstr(at, "\nJobId=");
+        next = next ? next + 1 : NULL;
+        if (strncmp(at, head, strlen(head)) == 0)
+            return must(strndup(at, next ? (size_t)(next - at) : strlen(at)));
+    }
+    return must(strdup(answer));
+}
+
 void slurm_gres_of_answer(const char *answer, const struct allocation *a, struct step_gres *ret)
 {
     static const char nodes[] = " Nodes=";
+    AUTO_FREE char *own = own_part(answer, a->job_id);
     bool is_even = true, has_any = false;
     *ret = (struct step_gres){.gpus = must(calloc(a->nhosts + 1, sizeof(*ret->gpus)))};
-    for (const char *at = answer; (at = strstr(at, nodes)); at++) {
+    for (const char *at = own; (at = strstr(at, nodes)); at++) {
         const char *gres = strstr(at, " GRES="), *end = strchr(at, '\n');
         AUTO_FREE char *one = gres && (!end || gres < end) ? as_option(gres + 6) : NULL;
         is_even = is_even && one && (!ret->all || strcmp(one, ret->all) == 0);

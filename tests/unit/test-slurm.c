@@ -235,7 +235,7 @@ static void lines_of_srun(void **state)
 /* For a step on n1 and n2: "--gres", or the GPUs of each host. */
 static void gres_is(const char *answer, const char *expected)
 {
-    struct allocation a = {0};
+    struct allocation a = {.job_id = "7"};
     struct step_gres g;
     char text[64] = "";
     allocation_add_host(&a, "n1");
@@ -263,6 +263,10 @@ static void gpus_are_asked_for_on_all_nodes_or_on_each(void **state)
     gres_is("slurm_load_jobs error: Invalid job id specified\n", "");
     gres_is(" Nodes=n1 GRES=gpu:2(IDX", "gpu:2");
     gres_is(" Nodes=n1 GRES=gpu:", "");
+    /* of an array's last task, as the array has its number */
+    gres_is("JobId=5 ArrayJobId=7 A=B\n  Nodes=n2 GRES=gpu:4(IDX:1-4)\n\nJobId=7 ArrayJobId=7 A=B\n"
+            "  Nodes=n[1-2] GRES=gpu:1(IDX:0)\n\nJobId=6 ArrayJobId=7 A=B\n  Nodes=n2 GRES=\n",
+            "gpu:1");
 }
 
 int main(void)
