@@ -3,7 +3,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "common/must.h"
 
 enum { DIGITS_MAX = 9 };
 
@@ -81,4 +84,18 @@ void name_run_list(const char *const *names, size_t n, char *buf, size_t size)
     size_t at = strlen(buf);
     if (i < n)
         snprintf(buf + at, size - at, " and %zu other%s", n - i, n - i > 1 ? "s" : "");
+}
+
+char *name_run_word(const char *const *names, size_t n)
+{
+    size_t size = NAME_RUN_TEXT, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        size += strlen(names[i]) + 2;
+    char *text = must(calloc(1, size));
+    name_run_list(names, n, text, size);
+    for (size_t i = 0; text[i]; i++)
+        if (text[i] != ' ')
+            text[kept++] = text[i];
+    text[kept] = 0;
+    return text;
 }

@@ -32,6 +32,7 @@
 #include "common/log.h"
 #include "common/must.h"
 #include "common/processes/spawn.h"
+#include "common/text/host-name-list.h"
 #include "common/text/text.h"
 #include "common/text/words.h"
 #include "rm-adapters/slurm/slurm-private.h"
@@ -39,7 +40,7 @@
 #include "rm-adapters/starter-side/starter-side.h"
 #include "rm-adapters/tunables.h"
 
-enum { LINE_MAX_BYTES = 1024 };
+enum { LINE_MAX_BYTES = 1024, PLAIN_LIST_MAX = 100000 };
 
 struct task {
     struct srun *client; /* NULL: none has it */
@@ -88,14 +89,19 @@ static const char *const srun_options[] = {
     "--wait=0",  "--chdir=/",  "--error=all", "--export=ALL",  "--label"};
 enum { NOPTIONS = sizeof(srun_options) / sizeof(srun_options[0]), NWORDS = NOPTIONS + 9 };
 
+/* A word of a command has at most 128 KiB: long lists have ranges, "n[1-4]". */
 static char *list_nodes(const struct srun *c)
 {
     const struct alloc_host *hosts = c->of->request.allocation->hosts;
+    AUTO_FREE const char **names = must(calloc(c->nhosts, sizeof(*names)));
     struct text_writer list;
     FILE *out = text_begin(&list);
-    for (size_t i = 0; i < c->nhosts; i++)
-        fprintf(out, "%s%s", i ? "," : "", hosts[c->hosts[i]].name);
-    return text_end(&list);
+    for (size_t i = 0; i < c->nhosts; i++) {
+        names[i] = hosts[c->hosts[i]].name;
+        fprintf(out, "%s%s", i ? "," : "", names[i]);
+    }
+    AUTO_FREE char *plain = text_end(&list);
+    return strlen(plain) < PLAIN_LIST_MAX ? take_ptr(plain) : name_run_word(names, c->nhosts);
 }
 
 /* words_free() frees them. */

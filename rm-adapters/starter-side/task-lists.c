@@ -17,18 +17,9 @@ enum { VALUE_MAX = 100000 }; /* bytes; the kernel takes 128 KiB with the name */
 static char *list_hosts(const struct placement *hosts, size_t nhosts)
 {
     AUTO_FREE const char **names = must(calloc(nhosts, sizeof(*names)));
-    size_t size = NAME_RUN_TEXT, kept = 0;
-    for (size_t i = 0; i < nhosts; i++) {
+    for (size_t i = 0; i < nhosts; i++)
         names[i] = hosts[i].host;
-        size += strlen(names[i]) + 2;
-    }
-    char *text = must(calloc(1, size));
-    name_run_list(names, nhosts, text, size);
-    for (size_t i = 0; text[i]; i++)
-        if (text[i] != ' ')
-            text[kept++] = text[i];
-    text[kept] = 0;
-    return text;
+    return name_run_word(names, nhosts);
 }
 
 /* The ranks of each host as Slurm writes them, "4(x2),1". */

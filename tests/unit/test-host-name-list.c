@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -47,6 +48,9 @@ static void three_or_more_that_count_up_are_one_word(void **state)
     assert_string_equal(LIST(400, "vm-99-ib.x.1", "vm-100-ib.x.1", "vm-101-ib.x.1"),
                         "vm-[99-101]-ib.x.1");
     assert_string_equal(list(NULL, 0, 400), "");
+    char *word = name_run_word((const char *const[]){"n2", "n5", "n6", "n7", "m1"}, 5);
+    assert_string_equal(word, "n2,n[5-7],m1");
+    free(word);
 }
 
 static void what_does_not_fit_is_counted(void **state)
