@@ -143,6 +143,20 @@ static int read_granted(struct hostlist *l, struct error *err)
     return 0;
 }
 
+/* Grid Engine's name of this host may have a domain that the host's own name has not. */
+static void mark_here(struct allocation *a)
+{
+    char name[256];
+    named_mark_here(a);
+    for (size_t i = 0; i < a->nhosts; i++)
+        if (a->hosts[i].here)
+            return;
+    const struct alloc_host *own =
+        named_self(name, sizeof(name), NULL) == 0 ? named_find(a, name) : NULL;
+    if (own)
+        a->hosts[own - a->hosts].here = true;
+}
+
 static int gridengine_read_allocation(const struct host_request *request, struct allocation *ret,
                                       struct error *err)
 {
@@ -161,7 +175,7 @@ static int gridengine_read_allocation(const struct host_request *request, struct
         return -1;
     *ret = hostlist_take(&granted);
     name_job(ret);
-    named_mark_here(ret);
+    mark_here(ret);
     return 0;
 }
 

@@ -167,6 +167,13 @@ static void the_host_of_the_job_is_this_one(void **state)
     assert_false(a.hosts[0].here);
     assert_true(a.hosts[1].here);
     allocation_free(&a);
+    if (strchr(name, '.'))
+        return;
+    snprintf(text, sizeof(text), "%s.a.b 1 q UNDEFINED\n", name);
+    write_file(text);
+    assert_int_equal(read_granted(&(struct host_request){.argument = NULL}, &a, &err), 0);
+    assert_true(a.hosts[0].here);
+    allocation_free(&a);
 }
 
 static void a_job_without_a_parallel_environment_has_this_host(void **state)
