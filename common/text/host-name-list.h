@@ -15,5 +15,5 @@ enum { NAME_RUN_TEXT = 320 }; /* a name of a host and a count */
 /* n names for a message: "n2, n[5-7], m1"; three or more that count up are one word, as --host
  * takes it. What does not fit is counted: "n2 and 12 others". size: at least NAME_RUN_TEXT. */
 void name_run_list(const char *const *names, size_t n, char *buf, size_t size);
-/* All of them as one word, as Slurm has it: "n2,n[5-7],m1". The caller frees it. */
+/* All of them as one word: "n2,n[5-7],m1". The caller frees it. */
 char *name_run_word(const char *const *names, size_t n);
