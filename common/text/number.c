@@ -206,7 +206,7 @@ static int read_units(const char *at, struct decimal d, double *ret)
         next = unit + 1;
         if (!*at)
             break;
-        if (read_decimal(&at, &d) < 0)
+        if (read_decimal(&at, &d) != 0)
             return -1;
     }
     *ret = sum;

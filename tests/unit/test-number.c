@@ -192,6 +192,7 @@ static void a_bad_time_is_quoted_with_the_reason(void **state)
         {"inf", "'inf' is not a time"},
         {"1000000001", "'1000000001' is too large"},
         {"99999999999999999999s", "is too large"},
+        {"1h18446744073709551617s", "is not a time"}, /* 1 modulo 2^64 */
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         double v = 42;
