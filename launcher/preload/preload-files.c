@@ -80,9 +80,11 @@ static int same_content(const struct content *a, const struct content *b)
     return memcmp(a->hash, b->hash, CONTENT_HASH) == 0 && a->executable == b->executable;
 }
 
-static int add_source(struct preload_files *f, const char *path, int executable, size_t *ret,
+/* The file of a target: mode and source are its. */
+static int add_source(struct preload_files *f, const char *path, struct preload_target *t,
                       struct error *err)
 {
+    int executable = t->kind == PRELOAD_PROGRAM;
     f->sources = must(reallocarray(f->sources, f->nsources + 1, sizeof(*f->sources)));
     struct preload_source *s = &f->sources[f->nsources];
     *s = (struct preload_source){.what.executable = executable, .path = must(strdup(path))};
@@ -90,8 +92,9 @@ static int add_source(struct preload_files *f, const char *path, int executable,
         free(s->path);
         return -1;
     }
-    for (*ret = 0; *ret < f->nsources; ++*ret)
-        if (same_content(&f->sources[*ret].what, &s->what)) {
+    t->mode = s->seen.st_mode & 0777;
+    for (t->source = 0; t->source < f->nsources; t->source++)
+        if (same_content(&f->sources[t->source].what, &s->what)) {
             free(s->path);
             return 0;
         }
@@ -119,9 +122,8 @@ static int add(struct preload_files *f, const char *path, struct preload_target 
     if (f->ntargets == PRELOAD_FILES_MAX)
         return error_set(err, E2BIG, "more than %d files cannot be brought to the hosts",
                          PRELOAD_FILES_MAX);
-    if (add_source(f, path, t.kind == PRELOAD_PROGRAM, &t.source, err) < 0)
+    if (add_source(f, path, &t, err) < 0)
         return -1;
-    t.mode = f->sources[t.source].seen.st_mode & 0777;
     t.name = must(strdup(name));
     f->targets[f->ntargets++] = t;
     return 0;

@@ -98,6 +98,9 @@ END
     run -0 --separate-stderr seven --preload-files in/deep/numbers,./empty --preload-files "$PWD/tool" sh -c '
         cd $MPRUN_PRELOAD_DIR && cmp in/deep/numbers "$0" && [ ! -s empty ] && [ -f empty ] && echo changed >tool && stat -c %a tool' "$PWD/in/deep/numbers"
     [ "$(sort "-u" <<<"$output")" = 750 ]
+    echo tool >same && chmod 600 same # the content of another one, with permissions of its own
+    run -0 --separate-stderr mprun -n 1 --preload-files tool,same sh -c 'cd $MPRUN_PRELOAD_DIR && stat -c %a tool same'
+    [ "$output" = $'750\n600' ]
     run -0 --separate-stderr seven --preload-files tool sh -c 'cat $MPRUN_PRELOAD_DIR/tool'
     [ "$(sort -u <<<"$output")" = tool ]
     run -0 --separate-stderr mprun -n 1 sh -c 'echo ${MPRUN_PRELOAD_DIR-none}'
