@@ -67,7 +67,7 @@ static void put_part(FILE *to, const char *argument, const char *part)
     size_t n = strlen(from);
     if (strcmp(part, "//") == 0) {
         from = slash ? argument : ".";
-        n = slash ? (size_t)(slash - argument) : 1;
+        n = slash > argument ? (size_t)(slash - argument) : 1; /* "." or "/" */
     } else if (part[0] && part[strlen(part) - 1] == '.' && dot) {
         n = (size_t)(dot - from);
     }

@@ -37,6 +37,8 @@ dir/a b.txt' ]
     queue --queue args echo '{#}:{.}:{/}:{//}:{/.}:{}:{x}:{0}'
     [ "$(sort <<<"$output")" = '1:dir/a b:a b.txt:dir:a b:dir/a b.txt:{x}:{0}
 2:$HOME:$HOME:.:$HOME:$HOME:{x}:{0}' ]
+    queue -q --queue ::: echo {//} ::: /etc
+    [ "$output" = / ]
     queue --queue ::: echo {1}-{2} {} ::: a b ::: 1 2
     [ "$(sort <<<"$output")" = "a-1 a 1
 a-2 a 2
