@@ -40,7 +40,19 @@ static void add_ranks(const struct report *r, struct report_host_sum *hosts)
         if (rank->name.incarnation == 0 && !h->nranks++)
             h->any_rank = i;
         h->cores += rank->cores;
+        h->has_later |= rank->name.world || rank->name.incarnation;
+        if (rank->start_ns && (!h->first_ns || rank->start_ns < h->first_ns))
+            h->first_ns = rank->start_ns;
+        if (rank->end && rank->end->time_ns > h->last_ns)
+            h->last_ns = rank->end->time_ns;
     }
+}
+
+/* Ranks that ran one after another: not the longest counts, but the time of all. */
+static void span_wall(struct report_host_sum *h)
+{
+    if (h->has_later && usage_has(&h->usage, USAGE_WALL) && h->first_ns && h->last_ns > h->first_ns)
+        usage_max(&h->usage, USAGE_WALL, (h->last_ns - h->first_ns) / 1000);
 }
 
 /* Processes of no known rank have no wall time to add. */
@@ -116,6 +128,7 @@ void report_sums_create(const struct report *r, struct report_sums *ret)
     forget_incomplete(r, s.hosts);
     mark_unbound(r, s.hosts);
     for (size_t i = 0; i < r->nhosts; i++) {
+        span_wall(&s.hosts[i]);
         add_others(&s.hosts[i].usage, &r->hosts[i].others);
         override(&s.hosts[i], &r->hosts[i].total);
     }

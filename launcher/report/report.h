@@ -114,8 +114,10 @@ struct report_host_sum {
     struct usage usage; /* ranks and others; the host's total where it is known exactly */
     int memory_exact;   /* USAGE_MEMORY_PEAK is one exact peak, no sum of peaks */
     uint32_t nranks;
-    size_t any_rank; /* index of one of them */
-    uint32_t cores;  /* used to the full these would be efficiency 1; 0: unknown */
+    size_t any_rank;            /* index of one of them */
+    uint32_t cores;             /* used to the full these would be efficiency 1; 0: unknown */
+    uint64_t first_ns, last_ns; /* its ranks ran from then to then, as far as it is known */
+    bool has_later;             /* some began later: of other worlds, or restarted */
 };
 struct report_sums {
     struct report_host_sum *hosts;

@@ -311,6 +311,21 @@ static void processes_of_nobody_count_and_take_no_wall_time(void **state)
     free(f);
 }
 
+static void ranks_one_after_another_take_the_time_of_all(void **state)
+{
+    struct facts *f = make_facts(2, 1);
+    struct report_sums s;
+    f->hosts[0].cores = 1;
+    f->ranks[1].start_ns = T0 + 3600 * UINT64_C(1000000000);
+    f->ends[1].time_ns = T0 + 7200 * UINT64_C(1000000000);
+    f->ranks[1].name = (struct rank_name){.world = 1};
+    report_sums_create(&f->r, &s);
+    assert_int_equal(s.ranks.usage.value[USAGE_WALL], 7200 * UINT64_C(1000000));
+    assert_true(report_efficiency(&s.ranks.usage, s.ranks.cores) < 1);
+    report_sums_free(&s);
+    free(f);
+}
+
 static void efficiency_is_of_the_cores_that_were_there(void **state)
 {
     struct facts *f = make_facts(2, 1);
@@ -739,6 +754,7 @@ int main(void)
         cmocka_unit_test(many_failures_are_cut_and_counted),
         cmocka_unit_test(a_lost_host_makes_sums_unknown_and_not_small),
         cmocka_unit_test(processes_of_nobody_count_and_take_no_wall_time),
+        cmocka_unit_test(ranks_one_after_another_take_the_time_of_all),
         cmocka_unit_test(efficiency_is_of_the_cores_that_were_there),
         cmocka_unit_test(what_was_used_by_the_way_is_shown_when_it_is_not_nothing),
         cmocka_unit_test(control_characters_and_long_commands_stay_out_of_the_head),
