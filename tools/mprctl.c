@@ -11,6 +11,7 @@
 #include "common/buffer.h"
 #include "common/cleanup.h"
 #include "common/files/fdio.h"
+#include "common/log.h"
 #include "common/text/number.h"
 #include "common/files/step-directory.h"
 #include "common/text/text.h"
@@ -182,23 +183,41 @@ static int do_one(const struct options *o, const char *socket, struct error *err
     return rc;
 }
 
+/* Is that what is found of a step that has ended since? */
+static bool has_ended(int code)
+{
+    return code == ENOENT || code == ECONNREFUSED || code == EPIPE || code == ECONNRESET;
+}
+
 static int do_each(const struct options *o, const struct steps *s, struct error *err)
 {
     char ids[200] = "";
+    bool is_of_all = !s->wanted && !strcmp(o->verb, "status");
+    size_t gone = 0;
     if (s->n == 0 && s->wanted)
         return error_set(err, ENOENT, "no step %.60s of yours has its mprun on this host",
                          s->wanted);
-    if (s->n == 0)
-        return error_set(err, ENOENT, "no step of yours has its mprun on this host");
     for (size_t i = 0, len = 0; i < s->n && len < sizeof(ids); i++)
         len += (size_t)snprintf(ids + len, sizeof(ids) - len, "%s%.*s", i ? ", " : "",
                                 STEP_ID_LENGTH, id_of(s->sockets[i]));
     if (s->n > 1 && strcmp(o->verb, "status") != 0)
         return error_set(err, EINVAL, "%s which step? These run: %s", o->verb, ids);
     int rc = 0;
-    for (size_t i = 0; i < s->n && rc == 0; i++)
-        rc = do_one(o, s->sockets[i], err);
-    return rc;
+    for (size_t i = 0; i < s->n; i++) {
+        struct error e;
+        if (do_one(o, s->sockets[i], &e) == 0)
+            continue;
+        if (is_of_all && has_ended(e.code)) {
+            gone++;
+            continue;
+        }
+        if (rc < 0)
+            log_error("%s", err->text);
+        *err = e;
+        rc = -1;
+    }
+    return gone == s->n ? error_set(err, ENOENT, "no step of yours has its mprun on this host")
+                        : rc;
 }
 
 /* ---- the jobs' agents ------------------------------------------------------------------------ */

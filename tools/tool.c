@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/tool.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -56,6 +57,10 @@ int tool_main(const struct tool *t, int argc, char **argv, void *request,
     if (r->help || r->version)
         return tell(t, r->help);
     int code = run(request, &e);
+    if (code == TOOL_OK && fflush(stdout) != 0) {
+        error_errno(&e, errno, "write to standard output");
+        code = TOOL_FAILED;
+    }
     if (code != TOOL_OK)
         log_error("%s", e.text);
     return code;

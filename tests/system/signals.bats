@@ -528,6 +528,29 @@ type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
     [ "$(grep -cx TERM log.0)" -eq 1 ]
 }
 
+@test "mprctl status: a step that does not answer hides no other, one that has ended is none; a full disk is said" {
+    local first
+    mprun_start --oversubscribe -n 1 sleep 60
+    first=$MPRUN_PID
+    mprun_start --oversubscribe -n 1 sleep 60
+    # of these two: others may run beside the test
+    shown() { mprctl status 2>&1 | grep -cE "step ($(cd "$XDG_RUNTIME_DIR" && echo mprun-* | sed 's/mprun-//g; s/ /|/g'))$1"; }
+    wait_until 20 bash -c '[ "$(ls "$0" | wc -l)" = 2 ]' "$XDG_RUNTIME_DIR"
+    two_run() { [ "$(shown ' is running: 1 of 1 ')" = 2 ]; }
+    wait_until 20 two_run
+    mkdir -m 700 "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa # its mprun has just died
+    [ "$(shown '')" = 2 ]
+    run -1 bash -c '"$1" status >/dev/full' bash "$MPRUN_BUILD/tools/mprctl"
+    [[ $output == *"mprctl: write to standard output: No space left on device" ]]
+    kill -STOP "$first" "$MPRUN_PID"
+    [ "$(shown ': its mprun does not answer')" = 2 ] # one hides no other
+    kill -CONT "$first" "$MPRUN_PID"
+    kill -TERM "$first" "$MPRUN_PID"
+    ends_with 143
+    wait_until 10 process_gone "$first"
+    rm -rf "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa
+}
+
 # bats test_tags=root
 @test "mprctl asks nobody else's steps, whatever is in a place that others can write" {
     needs_root
