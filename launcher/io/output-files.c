@@ -29,6 +29,7 @@ struct output_files {
     struct output_files_options options;
     const struct output_names *names;
     bool is_merged; /* standard error goes where standard output goes */
+    mode_t umask;   /* the user's: mprun's own is stricter */
     void *all;      /* tsearch()'s tree of files, by path */
     struct file *open;
     size_t nopen;
@@ -81,9 +82,11 @@ static int open_file(struct output_files *f, struct file *file)
         return 0;
     if (f->nopen >= OPEN_MAX_FILES)
         close_all(f);
+    mode_t own = umask(f->umask);
     if (!file->made)
         make_directories(file->path);
     file->fd = open(file->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | how, 0666);
+    umask(own);
     if (file->fd < 0)
         return -1;
     file->made = true;
@@ -110,10 +113,12 @@ int output_files_put(struct output_files *f, uint32_t host, const struct bulk_he
 }
 
 struct output_files *output_files_create(const struct output_files_options *o,
-                                         const struct output_names *names, bool is_merged)
+                                         const struct output_names *names, bool is_merged,
+                                         mode_t umask)
 {
     struct output_files *f = must(calloc(1, sizeof(*f)));
-    *f = (struct output_files){.options = *o, .names = names, .is_merged = is_merged};
+    *f = (struct output_files){
+        .options = *o, .names = names, .is_merged = is_merged, .umask = umask};
     return f;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "common/error.h"
 #include "launcher/io/output-pattern.h"
@@ -20,9 +21,11 @@ struct output_files_options {
     bool copy; /* output that goes to a file also goes to mprun's stdout or stderr */
 };
 
-/* names outlives it. is_merged: standard error goes to the files of standard output. */
+/* names outlives it. is_merged: standard error goes to the files of standard output. umask: of
+ * files and directories. */
 struct output_files *output_files_create(const struct output_files_options *o,
-                                         const struct output_names *names, bool is_merged);
+                                         const struct output_names *names, bool is_merged,
+                                         mode_t umask);
 void output_files_destroy(struct output_files *f); /* NULL is fine */
 /* Does this stream (1 or 2) go to files? */
 bool output_files_take(const struct output_files *f, unsigned stream);

@@ -342,7 +342,8 @@ static void prepare_lines(struct output *o, struct loop *loop)
     if (o->is_formatted || o->merge || o->last)
         o->lines = lines_create(take_line, o);
     if (wish->files.patterns[0] || wish->files.patterns[1])
-        o->files = output_files_create(&wish->files, &o->setup.names, wish->merge_streams);
+        o->files =
+            output_files_create(&wish->files, &o->setup.names, wish->merge_streams, o->setup.umask);
 }
 
 struct output *output_create(struct loop *loop, const struct output_setup *setup,

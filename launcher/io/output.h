@@ -30,6 +30,7 @@ struct output_setup {
     int fds[2]; /* where stdout and stderr go: 1 and 2 */
     struct output_options options;
     struct output_names names; /* outlives the output; of use with patterns */
+    mode_t umask;              /* of files */
     uint32_t window;           /* output_window() of the number of hosts (wire/flow-control.h), */
     size_t nhosts;             /* and that number */
 };

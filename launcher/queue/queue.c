@@ -182,7 +182,11 @@ int queue_begin(struct queue *q, const struct queue_step *step, struct error *er
         return 0;
     q->step = *step;
     q->nranks = step->worlds->nranks;
-    if (q->is_run && q->options->log && !(q->log = joblog_open(q->options->log, q->log_size, err)))
+    mode_t own = umask((mode_t)step->hosts->plan->step.umask); /* the file is the user's */
+    if (q->is_run && q->options->log)
+        q->log = joblog_open(q->options->log, q->log_size, err);
+    umask(own);
+    if (q->is_run && q->options->log && !q->log)
         return error_context(err, "--joblog");
     has_begun(q, next_due(q), 0);
     q->may_start = true;

@@ -171,6 +171,7 @@ static int open_output(struct run *r, struct error *err)
                   .nranks = p->step.nranks,
                   .describe = describe_rank,
                   .arg = r},
+        .umask = (mode_t)p->step.umask,
         .window = output_window(r->plan->nused),
         .nhosts = r->plan->nused,
     };

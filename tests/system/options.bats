@@ -485,6 +485,8 @@ mprun: '--exact': no effect in mprun" ]
     [ -z "$output" ]
     [ "$stderr" = $'err\nerr' ]
     [ "$(cat a/b/stdout.0 a/b/stdout.1)" = $'out\nout' ]
+    (umask 027 && mprun -n 1 --queue ::: --joblog modes.log --outfile-pattern modes/out echo ::: 1)
+    [ "$(stat -c %a modes modes/out modes.log | paste -sd' ')" = "750 640 640" ]
     run -0 --separate-stderr mprun -n 2 --outfile-pattern 'a/b/%s.%r' --open-mode append --errfile-pattern errors sh -c "$shows"
     [ -z "$stderr" ]
     [ "$(cat a/b/stdout.1 errors)" = $'out\nout\nerr\nerr' ]
