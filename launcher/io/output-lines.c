@@ -70,13 +70,25 @@ static void emit(struct output_lines *t, struct stream *s, const uint8_t *text, 
     buffer_free(&s->part);
 }
 
-/* Where a line that goes on behind n bytes can be cut: not within a character. */
-static size_t place_to_cut(const uint8_t *p, size_t n)
+/* Where a line that goes on behind n bytes, with `next`, can be cut: not within a character. */
+static size_t place_to_cut(const uint8_t *p, size_t n, uint8_t next)
 {
     size_t at = n;
-    while (at > 0 && n - at < 3 && (p[at] & 0xc0) == 0x80)
+    while (at > 0 && n - at < 3 && ((at == n ? next : p[at]) & 0xc0) == 0x80)
         at--;
-    return (p[at] & 0xc0) == 0x80 ? n : at;
+    return at < n && (p[at] & 0xc0) == 0x80 ? n : at;
+}
+
+/* The part, which is as long as a piece may be, and goes on with `next`, is a piece. */
+static void emit_part(struct output_lines *t, struct stream *s, uint8_t next)
+{
+    uint8_t rest[3]; /* of a character */
+    size_t cut = place_to_cut(buffer_ptr(&s->part), OUTPUT_LINE_MAX, next);
+    size_t left = OUTPUT_LINE_MAX - cut;
+    memcpy(rest, buffer_ptr(&s->part) + cut, left);
+    s->part.end -= left;
+    emit(t, s, NULL, 0, false);
+    buffer_append(&s->part, rest, left);
 }
 
 /* Take one line, or a part of one, from the text: how many bytes. */
@@ -88,13 +100,16 @@ static size_t take_line(struct output_lines *t, struct stream *s, const uint8_t 
         emit(t, s, p, (size_t)(nl - p), true);
         return (size_t)(nl - p) + 1;
     }
-    if (n > room) {
-        size_t cut = place_to_cut(p, room);
+    if (n > room && room == OUTPUT_LINE_MAX) {
+        size_t cut = place_to_cut(p, room, p[room]);
         emit(t, s, p, cut, false);
         return cut;
     }
-    buffer_append(&s->part, p, n);
-    return n;
+    buffer_append(&s->part, p, n < room ? n : room);
+    if (n <= room)
+        return n;
+    emit_part(t, s, p[room]);
+    return room;
 }
 
 static void end_stream(struct output_lines *t, struct stream *s)

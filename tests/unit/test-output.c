@@ -912,22 +912,27 @@ static void an_object_of_json_has_any_bytes_of_a_line(void **state)
 static void pieces_of_a_long_line_do_not_cut_characters(void **state)
 {
     static const struct output_options options = {.lines = {.tag = true}};
+    static const size_t frames[] = {OUTPUT_LINE_MAX + 3, OUTPUT_LINE_MAX, OUTPUT_LINE_MAX - 1,
+                                    OUTPUT_LINE_MAX + 1, 1000};
     static char line[OUTPUT_LINE_MAX + 4];
     struct world *w = *state;
-    struct buffer all = {0};
     begin_with(w, &options, 1);
     memset(line, 'x', sizeof(line));
     memcpy(line + OUTPUT_LINE_MAX - 1, "\303\266y\n", 4);
-    put_at(w, 0, 1, 1, line, OUTPUT_LINE_MAX + 3);
-    while (!output_idle(w->o)) {
-        turn(w);
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) { /* that the line comes in */
+        struct buffer all = {0};
+        put_at(w, 0, 1, 1, line, frames[i]);
+        put_at(w, 0, 1, 1, line + frames[i], OUTPUT_LINE_MAX + 3 - frames[i]);
+        while (!output_idle(w->o)) {
+            turn(w);
+            read_all(w->fds[0], &all);
+        }
         read_all(w->fds[0], &all);
+        buffer_append(&all, "", 1);
+        assert_string_equal((char *)buffer_ptr(&all) + 13 + OUTPUT_LINE_MAX - 1,
+                            "\n[0]<stdout>+ \303\266y\n");
+        buffer_free(&all);
     }
-    read_all(w->fds[0], &all);
-    buffer_append(&all, "", 1);
-    assert_string_equal((char *)buffer_ptr(&all) + 13 + OUTPUT_LINE_MAX - 1,
-                        "\n[0]<stdout>+ \303\266y\n");
-    buffer_free(&all);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
