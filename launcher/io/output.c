@@ -34,7 +34,7 @@ struct due {
 
 struct outlet {
     struct output *o;
-    struct output_sink sink; /* zero: this stream goes where the other one does */
+    struct output_sink sink; /* zero: this descriptor is the other one */
     bool is_colored;         /* lines begin in the colour of their rank */
     int streams;             /* bit per stream (1, 2) that goes here */
     struct buffer dues;      /* of struct due */
@@ -46,6 +46,7 @@ struct output {
     void *arg;
     struct outlet outlets[STREAMS];
     struct outlet *of[STREAMS];  /* the one of each stream */
+    struct outlet *messages;     /* mprun's own words go there: standard error */
     uint64_t (*credit)[STREAMS]; /* of each host, kept back until it is worth a message */
     struct output_lines *lines;  /* NULL: nobody needs lines */
     struct line_writer writer;   /* how they look */
@@ -157,12 +158,13 @@ static int open_outlets(struct output *o, struct loop *loop, struct error *err)
         o->of[i] = l;
         if (fstat(o->setup.fds[i], &st[i]) < 0)
             return error_errno(err, errno, "use standard %s", i == 0 ? "output" : "error");
-        int same = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino;
-        if (i > 0 && (o->setup.options.merge_streams || o->setup.options.lines.json ||
-                      (same && o->outlets[0].sink.way != WAY_DIRECT)))
-            o->of[i] = &o->outlets[0];
-        else
+        bool is_shared = i > 0 && st[0].st_dev == st[i].st_dev && st[0].st_ino == st[i].st_ino &&
+                         o->outlets[0].sink.way != WAY_DIRECT;
+        o->messages = is_shared ? &o->outlets[0] : l;
+        if (!is_shared)
             sink_open(&l->sink, loop, o->setup.fds[i], st[i].st_mode, &sink_events, l);
+        if (is_shared || o->setup.options.merge_streams || o->setup.options.lines.json)
+            o->of[i] = &o->outlets[0];
         l->is_colored = is_colored(o->setup.options.lines.color, o->setup.fds[i]);
         o->of[i]->streams |= 1 << (i + 1);
     }
@@ -177,8 +179,8 @@ void output_progress(struct output *o, const char *text)
     if (text ? !output_idle(o) : !o->shows_progress)
         return;
     int n = snprintf(line, sizeof(line), "\r%.80s\033[K", text ? text : "");
-    sink_put(&o->of[1]->sink, (const uint8_t *)line, (size_t)n);
-    o->of[1]->sink.at_line_start = true; /* as soon as it is removed */
+    sink_put(&o->messages->sink, (const uint8_t *)line, (size_t)n);
+    o->messages->sink.at_line_start = true; /* as soon as it is removed */
     o->shows_progress = text;
 }
 
@@ -227,9 +229,16 @@ static void flush_lines(struct output *o, const bool waited[STREAMS])
             sink_flush(&o->of[i]->sink);
 }
 
+static const bool none_waited[STREAMS] = {false, false};
+
+static void flush_merged(struct output *o)
+{
+    line_merge_flush(o->merge);
+    flush_lines(o, none_waited);
+}
+
 static void merge_settled(void *arg)
 {
-    static const bool none_waited[STREAMS] = {false, false};
     struct output *o = arg;
     flush_lines(o, none_waited);
     if (output_idle(o))
@@ -300,9 +309,9 @@ ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h
 
 void output_message(struct output *o, const char *text, size_t n)
 {
-    struct output_sink *s = &o->of[1]->sink;
+    struct output_sink *s = &o->messages->sink;
     output_progress(o, NULL);
-    line_merge_flush(o->merge);
+    flush_merged(o);
     if (!s->at_line_start)
         sink_put(s, (const uint8_t *)"\n", 1);
     sink_put(s, (const uint8_t *)text, n);
@@ -388,19 +397,17 @@ bool output_is_closed(const struct output *o, unsigned stream)
 
 int output_idle(const struct output *o)
 {
-    return line_merge_is_empty(o->merge) && sink_is_empty(&o->of[0]->sink) &&
-           sink_is_empty(&o->of[1]->sink);
+    return line_merge_is_empty(o->merge) && sink_is_empty(&o->outlets[0].sink) &&
+           sink_is_empty(&o->outlets[1].sink);
 }
 
 void output_finish(struct output *o)
 {
-    static const bool none_waited[STREAMS] = {false, false};
     struct bulk_header h;
     uint32_t host;
     while (o->lines && lines_find_open(o->lines, &host, &h))
         output_put(o, host, &h, NULL, 0);
-    line_merge_flush(o->merge);
-    flush_lines(o, none_waited);
+    flush_merged(o);
 }
 
 uint64_t output_taken(const struct output *o)
@@ -410,5 +417,5 @@ uint64_t output_taken(const struct output *o)
 
 uint64_t output_drop(struct output *o)
 {
-    return sink_drop(&o->of[0]->sink) + sink_drop(&o->of[1]->sink);
+    return sink_drop(&o->outlets[0].sink) + sink_drop(&o->outlets[1].sink);
 }

@@ -851,6 +851,53 @@ static void a_message_and_the_end_put_out_what_waits(void **state)
     assert_reads(w->fds[0], "[0] before\nmprun: x\n[1] unfinished\n");
 }
 
+/* Files are never waited for: nothing else would write what stays behind. */
+static void a_message_puts_out_what_waits_for_files(void **state)
+{
+    struct world *w = *state;
+    struct output_setup o = {.fds = {w->fds[0] = temporary_file(), w->fds[1] = temporary_file()},
+                             .options.merge_lines = true,
+                             .names.nranks = 2,
+                             .window = WINDOW,
+                             .nhosts = HOSTS};
+    w->o = output_create(w->loop, &o, &events, w, NULL);
+    put(w, 0, 1, "out\n");
+    put(w, 0, 2, "err\n");
+    output_message(w->o, "mprun: x\n", 9);
+    assert_true(output_idle(w->o));
+    lseek(w->fds[0], 0, SEEK_SET);
+    lseek(w->fds[1], 0, SEEK_SET);
+    assert_reads(w->fds[0], "[0] out\n");
+    assert_reads(w->fds[1], "[0] err\nmprun: x\n");
+}
+
+static void messages_of_our_own_go_to_standard_error(void **state)
+{
+    static const struct output_options options[] = {{.lines.json = true}, {.merge_streams = true}};
+    static const char *const hosts[] = {"a"};
+    struct world *w = *state;
+    make_pipe(w, 0);
+    make_pipe(w, 2);
+    for (int i = 0; i < 2; i++) {
+        struct output_setup o = {.fds = {w->fds[1], w->fds[3]},
+                                 .options = options[i],
+                                 .names.hosts = hosts,
+                                 .window = WINDOW,
+                                 .nhosts = HOSTS};
+        w->o = output_create(w->loop, &o, &events, w, NULL);
+        output_progress(w->o, "half");
+        put(w, 0, 2, "x\n");
+        output_message(w->o, "mprun: x\n", 9);
+        assert_reads(w->fds[2], "\rhalf\033[K\r\033[Kmprun: x\n");
+        char text[200] = "";
+        assert_true(read(w->fds[0], text, sizeof(text) - 1) > 0);
+        assert_int_equal(text[0], i == 0 ? '{' : 'x');
+        assert_null(strstr(text, "mprun"));
+        output_destroy(w->o);
+    }
+    w->o = NULL;
+}
+
 /* More lines than may wait: none is lost, and each rank's come in order. */
 static void many_different_lines_wait_in_bounds_and_none_is_lost(void **state)
 {
@@ -965,6 +1012,8 @@ int main(void)
         TEST(a_line_of_all_ranks_comes_once_and_at_once),
         TEST(each_rank_keeps_its_order_when_lines_are_merged),
         TEST(a_message_and_the_end_put_out_what_waits),
+        TEST(a_message_puts_out_what_waits_for_files),
+        TEST(messages_of_our_own_go_to_standard_error),
         TEST(many_different_lines_wait_in_bounds_and_none_is_lost),
         TEST(an_object_of_json_has_any_bytes_of_a_line),
         TEST(pieces_of_a_long_line_do_not_cut_characters),
