@@ -211,11 +211,7 @@ char *cgroup_directory(const struct cgroup_mounts *mounts, int version, enum cgr
 }
 
 static const char *kept_to = "";
-
-void cgroup_mounts_keep_to(const char *directory)
-{
-    kept_to = directory;
-}
+static struct cgroup_mounts once; /* of cgroup_mounts_once() */
 
 static void forget_others(struct cgroup_mounts *mounts)
 {
@@ -232,6 +228,12 @@ static void forget_others(struct cgroup_mounts *mounts)
     }
 }
 
+void cgroup_mounts_keep_to(const char *directory)
+{
+    kept_to = directory;
+    forget_others(&once);
+}
+
 int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
 {
     AUTO_FREE char *text = file_slurp_at(AT_FDCWD, "/proc/self/mountinfo", TABLE_MAX, NULL);
@@ -244,8 +246,7 @@ int cgroup_mounts_read(struct cgroup_mounts *ret, struct error *err)
 
 const struct cgroup_mounts *cgroup_mounts_once(struct error *err)
 {
-    static struct cgroup_mounts mounts;
-    return mounts.n > 0 || cgroup_mounts_read(&mounts, err) == 0 ? &mounts : NULL;
+    return once.n > 0 || cgroup_mounts_read(&once, err) == 0 ? &once : NULL;
 }
 
 int cgroup_membership_read(pid_t pid, struct cgroup_membership *ret, struct error *err)

@@ -56,6 +56,12 @@ all_over() { wait_until 5 free; }
     all_over
 }
 
+@test "a step whose starters agents fork looks for cgroups where its --cgroup-mount says" {
+    run -125 --separate-stderr job 'm -n 2 true; m -n 2 --containment=rank --cgroup-mount "$PWD/none" true'
+    [[ $stderr == *"--containment=rank: this host can only give "*"cgroup v2 is not mounted; "* ]]
+    all_over
+}
+
 @test "a holder that has no descriptor for one more mprun waits, and takes it when it has one" {
     run -0 --separate-stderr job '
         ticks() { awk "{ print \$14 + \$15 }" /proc/$h/stat; }
