@@ -56,6 +56,10 @@
 #define LISTENERS_MAX 8
 #define ADDRESSES_MAX 12
 
+/* Bytes of memory up to which mprun runs the starter in a copy of itself: mprun has 1 MiB, and more
+ * with a queue of many commands. */
+#define COPY_BYTES_MAX (8 << 20)
+
 /* A start is looked at so often, in seconds. Its times are counted in these ticks, so that a
  * suspended mprun loses none of them. */
 #define START_TICK_SECONDS 0.25

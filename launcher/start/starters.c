@@ -2,6 +2,7 @@
 /* starters.c - the start of a step's starters as a whole: its parts, beginning and end */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/files/path.h"
@@ -13,6 +14,7 @@
 #include "common/text/number.h"
 #include "launcher/socket-directory.h"
 #include "launcher/start/starter-private.h"
+#include "launcher/tunables.h"
 #include "starter/run.h"
 
 struct starters *starters_create(const struct starters_step *step)
@@ -57,12 +59,19 @@ static int run_starter(const char *path)
     return starter_run();
 }
 
+/* The kernel counts no rank as smaller than its starter was. */
+static bool is_large(void)
+{
+    struct proc_sizes own;
+    return proc_sizes_read(getpid(), &own) < 0 || own.anonymous > COPY_BYTES_MAX;
+}
+
 struct start_request starters_request(const struct step_plan *plan)
 {
     static char *const argv[] = {"mpstarter", NULL};
     return (struct start_request){
         .starter_path = plan->starter_path,
-        .run_starter = run_starter,
+        .run_starter = is_large() ? NULL : run_starter,
         .remote_path = plan->remote_path,
         .starter_argv = argv,
         .agent = plan->cmd->start.agent,

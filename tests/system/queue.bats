@@ -289,6 +289,23 @@ END
     done
 }
 
+@test "--queue: ranks do not count as large as mprun, which has the whole list" {
+    needs_no_sanitizers "larger"
+    printf 'true %0100000d\n' {1..200} >q
+    mprun --rm local:1 --queue q --report-json report.json
+    python3 -c 'import json; most = max(r["usage"]["rss_peak_bytes"] for r in json.load(open("report.json"))["ranks"]); assert most < 16e6, most'
+}
+
+@test "--queue: the wall time of every command stands still while the step is suspended" {
+    printf '%s\n' true 'touch begun; sleep 2' >q
+    mprun_start --rm local:1 --limit rank:wall=6s --queue q
+    wait_until 10 test -e begun
+    kill -TSTP "$MPRUN_PID"
+    sleep 6.5
+    kill -CONT "$MPRUN_PID"
+    mprun_wait
+}
+
 @test "--queue: what cannot be is one sentence" {
     wrong() { # PATTERN ARGS...
         run -125 --separate-stderr mprun "${@:2}"
