@@ -19,7 +19,6 @@
 #include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/tunables.h"
-#include "wire/messages/launch.h"
 
 #define CPU_KIND     (1u << LIMIT_CPU_TIME)
 #define MEMORY_KINDS ((1u << LIMIT_MEMORY) | (1u << LIMIT_MEMORY_SWAP))
@@ -113,10 +112,9 @@ static void add_processes(struct amounts_look *l, pid_t *pids, int n,
 }
 
 /* Returns microseconds, without the time in which the rank was suspended. */
-static uint64_t wall_time(const struct rank *r)
+static uint64_t wall_time(const struct ranks *all, const struct rank *r)
 {
-    double suspended = r->all->with->launch->world == 0 ? r->all->suspended : 0;
-    double now = suspended > 0 ? suspended : loop_now();
+    double now = all->suspended > 0 ? all->suspended : loop_now();
     return (uint64_t)((now - r->start_time - r->paused) * 1e6);
 }
 
@@ -128,14 +126,14 @@ static void forget(const struct amounts_look *l, uint64_t amounts[LIMIT_KIND_COU
     amounts[LIMIT_CPU_TIME] = cpu;
 }
 
-static void look_at(struct amounts_look *l, struct rank *r)
+static void look_at(const struct ranks *all, struct amounts_look *l, struct rank *r)
 {
     pid_t *pids = NULL;
     forget(l, r->looked);
     if (r->state == RANK_RUNNING) {
         int n = l->kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
         add_processes(l, pids, n, r->looked);
-        r->looked[LIMIT_WALL_TIME] = wall_time(r);
+        r->looked[LIMIT_WALL_TIME] = wall_time(all, r);
     }
     if (r->pid == 0 && (l->kinds & CPU_KIND))
         r->looked[LIMIT_CPU_TIME] +=
@@ -179,7 +177,7 @@ static void look(struct ranks *all, unsigned kinds)
     forget(l, l->others);
     for (struct ranks *s = all; s; s = s->next)
         for (uint32_t i = 0; i < s->n; i++)
-            look_at(l, &s->ranks[i]);
+            look_at(all, l, &s->ranks[i]);
     if (all->with->containment->level != TRACK_RANK) /* in leaves they were counted */
         add_orphans(all, l);
     add_shared_parts(l);
