@@ -34,6 +34,7 @@ struct step_containment { /* all zero but for loop at first; others only read th
     double devices_again;       /* loop_now() from which on mprund may be asked; rank-devices.c */
     struct error why_not_asked; /* why mprund could not hold a rank, until then. rank-devices.c */
     struct oom_kills oom_kills; /* since containment_begin() */
+    uint64_t oom_told;          /* TRACK_STEP: kills that have explained a rank's end. rank-oom.c */
     /* private to step-containment.c */
     bool has_answer;
     struct error why_no_answer;

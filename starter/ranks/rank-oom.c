@@ -22,7 +22,7 @@ static uint64_t counted_kills(const struct rank *r, bool *ret_is_counted)
         u = r->usage;
     *ret_is_counted = c->level == TRACK_RANK && usage_has(&u, USAGE_OOM_KILLS);
     uint64_t kills = usage_has(&u, USAGE_OOM_KILLS) ? u.value[USAGE_OOM_KILLS] : 0;
-    uint64_t told = c->level == TRACK_STEP ? r->all->oom_told : 0;
+    uint64_t told = c->level == TRACK_STEP ? c->oom_told : 0;
     return kills > told ? kills - told : 0;
 }
 
@@ -83,7 +83,7 @@ bool rank_oom_text(const struct rank *r, char *text, size_t n)
         return false;
     if (!oom_kills_explain(&c->oom_kills, limit, sizeof(limit)) && kills == 0)
         return false;
-    r->all->oom_told += kills > 0;
+    c->oom_told += kills > 0;
     rank_name_format(r->name, name);
     size_format(usage_has(&r->usage, USAGE_MEMORY_PEAK) ? r->usage.value[USAGE_MEMORY_PEAK]
                                                         : r->usage.value[USAGE_RSS_PEAK],

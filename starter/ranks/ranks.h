@@ -40,7 +40,6 @@ struct ranks {                           /* other files read next and n; all zer
     uint32_t nagain;                   /* ranks that are to be started again */
     struct rank_sessions sessions;     /* of world 0: looks at the ranks of all worlds */
     bool is_killed;                    /* by ranks_kill_all() */
-    uint64_t oom_told;                 /* TRACK_STEP: kills that have explained a rank's end */
     struct mprund_question *lending;   /* of world 0: asked of mprund, unanswered; NULL: nothing */
     double suspended;   /* of world 0: loop_now() of ranks_suspend(); 0: they are not suspended */
     uint64_t freed_cpu; /* CPU time in microseconds of earlier incarnations; of world 0 also of

@@ -181,6 +181,10 @@ PLAY
         sh -c '[ "$PMIX_RANK" = 0 ] && exec "$0" take 200; trap "" TERM; sleep 1000 & wait' "$PROBE"
     run -0 python3 -c 'import json; print(*[r["end"]["cause"] for r in json.load(open("report.json"))["ranks"]])'
     [ "$output" = "limit ended_by_mprun ended_by_mprun" ]
+    # also where they are of different worlds
+    printf '%s\n' true "exec $PROBE take 200" 'sleep 2; kill -9 $$' >q
+    run -137 --separate-stderr mprun --rm local:1 --mem 64M --containment=step --queue q
+    [[ $stderr == *"exceeded their memory limit"*"was killed by signal 9 (Killed)"* ]]
     no_cgroups
 }
 
