@@ -28,7 +28,7 @@ struct amounts_look {                  /* rank-amounts.c */
     size_t n, n_before, cap;
 };
 
-struct ranks {                           /* other files read next and n; all zero: no ranks */
+struct ranks {                           /* others read next, n, suspended; all zero: no ranks */
     struct ranks *next;                  /* of another world: worlds/ keeps the list */
     const struct starter_services *with; /* its turn is scheduled when a rank has ended */
     struct rank *ranks;

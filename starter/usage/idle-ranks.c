@@ -103,11 +103,22 @@ static void tell(const struct idle_ranks *r)
     uplink_send(r->with->up, FRAME_IDLE, &m.base);
 }
 
+/* Ranks that are suspended are neither idle nor active. */
+static void let_time_stand_still(struct idle_ranks *r)
+{
+    for (uint32_t i = 0; i < r->with->ranks->n; i++)
+        r->of[i].since += r->period;
+}
+
 static void look_at_all(void *arg)
 {
     struct idle_ranks *r = arg;
     bool has_changed = false;
     uint32_t active = 0;
+    if (r->with->ranks->suspended > 0) {
+        let_time_stand_still(r);
+        return;
+    }
     for (uint32_t i = 0; i < r->with->ranks->n; i++) {
         has_changed |= look(r, i);
         active += r->of[i].is_running && !r->of[i].is_told;

@@ -229,6 +229,17 @@ mprctl_says() {
     mprctl_says 1 "no step $step of yours" resume "$step"
 }
 
+@test "--stuck: a rank that is suspended is not stuck" {
+    mprun_start -n 1 --stuck 2 sh -c 'echo $MPRUN_STEP_ID >step; while :; do :; done'
+    wait_until 10 test -s step
+    mprctl suspend "$(cat step)"
+    sleep 4
+    mprctl resume "$(cat step)"
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+    ! grep -e --stuck: "$MPRUN_ERR" || false
+}
+
 @test "no command of a queue starts while the step is suspended, the next one does when it goes on" {
     local step ranks rank
     for rank in 0 1; do echo "exec '$probe' wait '$TMPDIR/log.$rank'"; done >queue
