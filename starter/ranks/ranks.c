@@ -306,10 +306,7 @@ bool ranks_are_running(const struct ranks *all)
 
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
 {
-    const struct rank *r = &s->ranks[local];
-    if (r->leaf)
-        return cgroup_leaf_pids(r->leaf, ret);
-    return r->pid > 0 ? process_tree_pids(r->pid, ret) : 0;
+    return processes_of(&s->ranks[local], ret);
 }
 
 uint64_t ranks_ended_cpu(const struct ranks *all)

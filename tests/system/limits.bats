@@ -85,6 +85,11 @@ big() { echo 'python3 -c "import time; a = b\"x\" * (40 << 20); time.sleep(${HEL
     sampled -n 2 --mem 60M sh -c "exec $(big)"
     [ "$status" -eq 137 ]
     said 'host [^ ]+ exceeded its limit of memory: [0-9.]+ MiB of 60 MiB \(--limit host:mem\): rank [01] on [^ ]+ grew last'
+    mprun --containment=step -n 1 true || return 0 # with a cgroup that is not the rank's alone
+    for limit in mem rank:mem; do
+        run -137 --separate-stderr mprun --containment=step -n 1 --limit $limit=30M sh -c "exec $(big)"
+        said "exceeded its limit of memory: [0-9.]+ MiB of 30 MiB \(--limit $limit\)"
+    done
 }
 
 @test "--on-limit is for sampled limits of ranks and hosts, too" {
