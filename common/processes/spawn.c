@@ -299,12 +299,18 @@ static void *map(size_t n, int flags)
     return p == MAP_FAILED ? NULL : p;
 }
 
-/* Both are made once and serve every start, since starts do not overlap. The stack is private: a
- * fork of this process writes to a copy of it. */
+/* Both are made once and serve every start, since starts do not overlap: those of a fork of this
+ * process may, so it gets another `shared`. The stack is private: a fork writes to a copy of it. */
 static bool get_memory(struct child *c)
 {
     static struct shared *shared;
     static char *stack;
+    static pid_t owner;
+    if (shared && owner != getpid()) {
+        munmap(shared, sizeof(*shared));
+        shared = NULL;
+    }
+    owner = getpid();
     if (!shared)
         shared = map(sizeof(*shared), MAP_SHARED);
     if (!stack)

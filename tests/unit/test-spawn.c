@@ -506,6 +506,44 @@ static void a_copy_of_this_process_runs_a_function(void **state)
     close(other);
 }
 
+/* Starts a program again and again. Returns how often that did what it should not. */
+static int start_often(const char *path, bool is_there)
+{
+    char *argv[] = {(char *)(uintptr_t)path, NULL};
+    struct spawn s;
+    int nwrong = 0;
+    spawn_init(&s);
+    s.path = path;
+    s.argv = argv;
+    s.envp = no_env;
+    for (int i = 0; i < 300; i++) {
+        pid_t pid = spawn_process(&s, NULL, NULL);
+        nwrong += is_there != (pid > 0);
+        if (pid > 0)
+            waitpid(pid, NULL, 0);
+    }
+    return nwrong;
+}
+
+static int start_what_is_not_there(const char *path)
+{
+    return start_often(path, false) > 0;
+}
+
+static void a_copy_and_this_process_start_programs_at_the_same_time(void **state)
+{
+    struct spawn s;
+    int status;
+    spawn_init(&s);
+    s.path = "/nonexistent/program";
+    s.run = start_what_is_not_there;
+    pid_t pid = spawn_process(&s, NULL, NULL);
+    assert_true(pid > 0);
+    assert_int_equal(start_often("/bin/true", true), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +568,7 @@ int main(void)
         cmocka_unit_test(programs_are_found_as_by_execvp),
         cmocka_unit_test(each_step_has_words),
         cmocka_unit_test(a_copy_of_this_process_runs_a_function),
+        cmocka_unit_test(a_copy_and_this_process_start_programs_at_the_same_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
