@@ -229,21 +229,25 @@ void starters_said_hello(struct starters *s, struct host *h, const char *why_std
         all_reported(s);
 }
 
-/* mprun does not wait for start clients whose starters never come, where it may not end them. */
+/* mprun does not wait for starters that never come, where it may not end their start clients, or
+ * where an agent was to fork them. */
 void starters_cancel(struct starters *s)
 {
+    bool may_end_all = s->plan->adapter->abandon != NULL;
     if (grants_forget(&s->grants))
         none_begins(s);
     if (!s->starting)
         return;
     for (size_t i = 0; i < s->plan->nused; i++)
-        if (s->of[i].host->state < AGENT_CONNECTED)
+        if (s->of[i].host->state < AGENT_CONNECTED) {
             host_mark_cancelled(s->of[i].host);
+            may_end_all &= s->of[i].agent != AGENT_FORKS;
+        }
     s->plan->adapter->cancel(s->starting);
     agents_cancel(&s->agents);
     room_cancel(s);
     through_end(s);
-    if (!s->plan->adapter->abandon)
+    if (!may_end_all)
         starters_abandon_after(s, UNREACHABLE_SECONDS);
 }
 

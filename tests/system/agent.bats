@@ -164,6 +164,21 @@ fails() {
     no_leftovers
 }
 
+# bats test_tags=long
+@test "the job's agent of a host was stopped: --start-timeout ends the step all the same" {
+    needs_long
+    MPRUN_TRANSPORT= # agents are not for stdio
+    test_options
+    does n1 'echo $$ >"$AGENT.pid"'
+    COMMAND="$MPRUN ${MPRUN_OPTIONS[*]} --pmi none --keep=job --agent $AGENT --host n1" \
+        run -0 --separate-stderr time_limited 40 setsid -w bash -c '
+        $COMMAND true && kill -STOP $(cat "$AGENT.pid") && $COMMAND --start-timeout=1 true; echo code $?
+        kill -CONT $(cat "$AGENT.pid")'
+    [ "$output" = "code 125" ]
+    [[ $stderr == *"host n1: its mpstarter has not reported back within 1 s (--start-timeout)"* ]]
+    no_leftovers 20
+}
+
 @test "mpstarter is killed, and its agent does not end: that mprun kills the agent is not the reason" {
     needs_long
     sed -i 's/^exec sh -c/sh -c/; $a exec sleep 1000' "$AGENT"
