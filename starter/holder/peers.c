@@ -299,9 +299,11 @@ static void pass_message(struct agent *a, char *line)
     uint32_t number = agent_message_take_number(line);
     size_t n = strlen(line);
     line[n++] = '\n';
-    for (struct start *s = a->starts; s; s = s->next)
-        if (number == 0 || number == s->number)
+    for (struct start *next, *s = a->starts; s; s = a->starts ? next : NULL) {
+        next = s->next;
+        if (number == 0 || number == s->number) /* through the agent: it may have gone */
             asker_tell(s->asker, HOLDER_SAID, s->host, 0, line, n);
+    }
 }
 
 static void take_line(struct agent *a, char *line)

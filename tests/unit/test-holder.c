@@ -185,6 +185,32 @@ static void an_agent_that_is_stopped_for_hours_has_not_gone(void **state)
     close(fd);
 }
 
+/* The mprun is on the agent's host, where it has also a starter. */
+static void an_agent_that_has_gone_is_known_by_what_a_starter_has_said(void **state)
+{
+    struct holder_message m = {.what = HOLDER_START, .size = 2, .data = "h"};
+    uint8_t packed[HOLDER_PACKED_MAX];
+    char line[AGENT_LINE_MAX];
+    int in[2], out[2], err[2], fd = come();
+    tell(fd, HOLDER_ASK, NULL);
+    assert_true(pipe(in) == 0 && pipe(out) == 0 && pipe(err) == 0);
+    tell(fd, HOLDER_GIVE, (int[HOLDER_FDS]){in[1], out[0], err[0]});
+    size_t n = agent_pass_line(1, 1, packed, holder_message_pack(&m, packed), NULL, line);
+    assert_int_equal(write(out[1], line, n), n);
+    agent_read(holder.agents);
+    assert_non_null(holder.agents->starts);
+    close(in[0]);
+    dprintf(err[1], "mpstarter#%u: a word\n", holder.agents->starts->number);
+    assert_true(lines_read(&holder.agents->err, holder.agents));
+    assert_null(holder.agents->starts);
+    for (int i = 0; i < 2; i++) {
+        close(out[i]);
+        close(err[i]);
+    }
+    close(in[1]);
+    close(fd);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -196,6 +222,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_a_starter_says_comes_before_its_end, setup, teardown),
         cmocka_unit_test_setup_teardown(an_agent_that_is_stopped_for_hours_has_not_gone, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(an_agent_that_has_gone_is_known_by_what_a_starter_has_said,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
