@@ -14,7 +14,8 @@
 #include "common/text/text.h"
 #include "launcher/start/agents.h"
 #include "launcher/step/signal-mask.h"
-#include "launcher/step/step-hosts.h"
+#include "launcher/step/step-fit.h"
+#include "launcher/step/step-placement.h"
 #include "launcher/tunables.h"
 #include "wire/start-channel/holder-socket.h"
 
@@ -28,7 +29,7 @@ static int take_slots(const struct cores_turn *t, const struct step_plan *p)
     struct holder_message m = {.what = HOLDER_NEED};
     for (size_t i = 0; i < p->nhosts; i++) {
         const char *name = p->alloc.hosts[i].name;
-        m.value = (int32_t)step_hosts_slots(p, i);
+        m.value = (int32_t)step_placement_slots(p, i);
         m.size = (uint32_t)strlen(name) + 1;
         if (m.size > sizeof(m.data))
             return error_set(NULL, ENAMETOOLONG, "%s", name);
@@ -78,7 +79,7 @@ static enum progress take_message(const struct cores_turn *t, struct step_plan *
     bool is_turn = m.what == HOLDER_TAKEN && m.value == 0;
     if (m.what == HOLDER_TAKEN)
         add_taken(p, &m, taken);
-    if (is_turn && step_hosts_fit(p, taken))
+    if (is_turn && step_fit(p, taken))
         return take_slots(t, p) == 0 ? HAS_SLOTS : HOLDER_HAS_GONE;
     if (is_turn) {
         if (!*has_said)

@@ -23,6 +23,7 @@
 #include "launcher/step/mpi-programs.h"
 #include "launcher/step/signal-mask.h"
 #include "launcher/step/step-hosts.h"
+#include "launcher/step/step-placement.h"
 #include "launcher/tunables.h"
 #include "wire/link/key-proof.h"
 
@@ -142,7 +143,7 @@ static int copy_apps(struct step_plan *p, struct error *err)
         }
         if (from->place) {
             s->apps[i].bind = must(malloc(sizeof(*s->apps[i].bind)));
-            *s->apps[i].bind = step_hosts_binding(from->place);
+            *s->apps[i].bind = step_placement_binding(from->place);
             take_defaults(p, from->place, s->apps[i].bind);
         }
         const struct placement_options *place = from->place ? from->place : &p->cmd->place;
@@ -235,7 +236,7 @@ static int make_step(struct step_plan *p, const struct inherited *user, struct e
 {
     struct step *s = &p->step;
     *s = p->cmd->step;
-    s->bind = step_hosts_binding(&p->cmd->place);
+    s->bind = step_placement_binding(&p->cmd->place);
     if (copy_apps(p, err) < 0 || copy_debugging(p->cmd, s, err) < 0)
         return -1;
     copy_host_env(p->adapter->host_env, s);
@@ -399,7 +400,7 @@ int step_plan_make(struct step_plan *p, const struct cmdline *cmd, bool as_mpiru
                    ? -1
                    : error_context(err, "read what '%s' granted", p->adapter->name);
     say_no_effect(p);
-    return step_hosts_choose(p, err);
+    return step_hosts_choose(p, err) < 0 ? -1 : step_placement_make(p, err);
 }
 
 int step_plan_complete(struct step_plan *p, const struct inherited *user, struct error *err)

@@ -12,7 +12,7 @@
 #include "common/text/text.h"
 #include "launcher/cmdline/cmdline.h"
 #include "launcher/hosts/host-links.h"
-#include "launcher/step/step-hosts.h"
+#include "launcher/step/step-placement.h"
 #include "launcher/worlds/offer.h"
 #include "launcher/worlds/worlds.h"
 #include "rm-adapters/hosts/hostlist.h"
@@ -185,7 +185,7 @@ static void take_binding(const struct wish *w, struct app *app)
     if (!w->has_binding)
         return;
     app->bind = must(malloc(sizeof(*app->bind)));
-    *app->bind = step_hosts_binding(&w->place);
+    *app->bind = step_placement_binding(&w->place);
 }
 
 /* As many commands of a queue run at once as there are slots for, whatever the line says; one that
@@ -213,7 +213,7 @@ int spawn_place(const struct host_table *t, const struct worlds *worlds,
     w.place.bind.cores = 0;
     if (take_keys(&w, app, err) == 0 && check_names(t, &w, err) == 0 &&
         make_offer(t, worlds, ret_hosts, &w, &offer, err) == 0 &&
-        step_hosts_options(t->plan, &w.place, &o, err) == 0) {
+        step_placement_options(t->plan, &w.place, &o, err) == 0) {
         if (!w.place.bind.cores) {
             o.cores = step->bind.cores;
             w.place.bind.cores = t->plan->step.bind.cores;
