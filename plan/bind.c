@@ -52,8 +52,9 @@ void plan_binding_free(struct plan_binding *b)
 /* ---- seats and pools ------------------------------------------------------------------------- */
 
 struct seat {
-    const struct plan_core **cores; /* of the table's order: `each` of them */
-    bool is_free;                   /* none of them is busy */
+    const struct plan_core **cores; /* of the table's order */
+    size_t n;     /* `each` of them; with `by_threads` as many as have the rank's threads */
+    bool is_free; /* none of them is busy */
 };
 
 struct pool {
@@ -118,19 +119,22 @@ static struct pool *find_pool(struct table *b, int id)
  * whole seats are made of them. */
 static size_t cut_kind(struct table *b, struct pool *p, int kind, const struct plan_core **to)
 {
-    size_t n = 0;
+    bool by_threads = b->how->by_threads && !b->how->set_ranks;
+    size_t n = 0, first = 0, has = 0, each = by_threads ? binding_cores(b->how) : b->each;
     for (size_t i = 0; i < b->t->ncores; i++) {
         const struct plan_core *core = b->order[i];
         if (part_of(b, core) != p->id || (kind >= 0 && core->kind != kind))
             continue;
         to[n++] = core;
-        if (n % b->each == 0) {
-            p->seats[p->n] = (struct seat){to + n - b->each, i < b->nfree};
+        has += by_threads ? idset_count(&core->threads) : 1;
+        if (has >= each) {
+            p->seats[p->n++] = (struct seat){to + first, n - first, i < b->nfree};
             p->nfree += i < b->nfree;
-            p->n++;
+            first = n;
+            has = 0;
         }
     }
-    return n / b->each * b->each;
+    return first;
 }
 
 static int highest_kind(const struct plan_topology *t)
@@ -400,12 +404,12 @@ static void bind_to_seats(struct plan_binding *b, const struct table *s, const s
     bool has_part = s->how->set_ranks && s->how->cores && s->how->cores < s->each;
     for (uint32_t i = 0; i < b->nranks; i++) {
         uint32_t place, at = seat_of(s->how, i, nseats, &place);
-        const struct plan_core **cores = places[at].seat->cores;
+        const struct seat *seat = places[at].seat;
         size_t first = has_part ? (size_t)place * s->how->cores : 0;
-        for (size_t k = 0; k < (has_part ? s->how->cores : s->each); k++)
-            add_core(s, cores[(first + k) % s->each], &b->ranks[i]);
-        for (size_t k = 0; k < s->each; k++)
-            idset_unite(&b->seats, &cores[k]->threads);
+        for (size_t k = 0; k < (has_part ? s->how->cores : seat->n); k++)
+            add_core(s, seat->cores[(first + k) % seat->n], &b->ranks[i]);
+        for (size_t k = 0; k < seat->n; k++)
+            idset_unite(&b->seats, &seat->cores[k]->threads);
     }
     b->bound = 1;
 }

@@ -76,6 +76,17 @@ static const struct {
     {2, {"0;1", NULL, BIND_NONE, 1, "", "not bound: asked for"}},
 };
 
+/* As many cores as have the threads of a rank, where the job has not all threads of each core. */
+static const struct {
+    uint32_t each;
+    struct bind_case c;
+} threads[] = {
+    {2, {"0,4;1,5;2,6", NULL, BIND_DEFAULT, 3, "0,4;1,5;2,6", "3 ranks, 3 cores"}},
+    {2, {"0;1,5;2,6", NULL, BIND_DEFAULT, 2, "0-1,5;2,6", "bound to cores: 2 ranks"}},
+    {2, {"0;1,5;2", NULL, BIND_DEFAULT, 2, ";", "not bound: 2 ranks on 3 cores"}},
+    {3, {"0,4;1;2,6", NULL, BIND_DEFAULT, 1, "0-1,4", "1 rank of 2 cores"}},
+};
+
 static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
 {
     struct plan_core core = {.threads = {0}};
@@ -318,11 +329,11 @@ static void format_binding(const struct plan_binding *b, char *buf, size_t n)
     }
 }
 
-static void check_case(const struct bind_case *c, uint32_t each, size_t i)
+static void check_case(const struct bind_case *c, uint32_t each, bool by_threads, size_t i)
 {
     struct plan_topology t = {0};
     struct plan_binding b = {0};
-    struct binding_request how = {.policy = c->policy, .cores = each};
+    struct binding_request how = {.policy = c->policy, .cores = each, .by_threads = by_threads};
     struct idset busy = {0};
     struct error err = {0};
     char ranks[256] = "";
@@ -348,9 +359,11 @@ static void check_case(const struct bind_case *c, uint32_t each, size_t i)
 static void the_table_of_bindings_holds(void **state)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        check_case(&cases[i], 0, i);
+        check_case(&cases[i], 0, false, i);
     for (size_t i = 0; i < sizeof(several) / sizeof(several[0]); i++)
-        check_case(&several[i].c, several[i].each, i);
+        check_case(&several[i].c, several[i].each, false, i);
+    for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++)
+        check_case(&threads[i].c, threads[i].each, true, i);
 }
 
 static void bound_ranks_never_share_while_there_are_free_cores(void **state)
