@@ -133,7 +133,8 @@ static char **make_words(const struct srun *c)
 static bool is_for_srun(const char *entry)
 {
     static const char *const of_slurm[] = {"SLURM_", "SRUN_", NULL};
-    static const char *const kept[] = {"SLURM_CONF=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER=", NULL};
+    static const char *const kept[] = {
+        "SLURM_CONF=", "SLURM_CONF_SERVER=", "SLURM_JWT=", "SLURM_WORKING_CLUSTER=", NULL};
     return !begins_with_any(entry, of_slurm) || begins_with_any(entry, kept);
 }
 

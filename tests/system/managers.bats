@@ -128,13 +128,13 @@ m2 $MPRUN_BUILD/starter/mpstarter" ]
     [[ $output == *"no number after 'm2'"* ]]
 }
 
-@test "Slurm: a list of nodes that is too long for a word of a command has ranges" {
+@test "Slurm: srun knows where the controller is, but no options; a list of nodes that is too long for a word has ranges" {
     mkdir bin
     # shellcheck disable=SC2016
-    printf '#!/bin/sh\nwhile [ "$1" != -w ]; do shift; done\necho "srun: error: $2" >&2\nexit 1\n' >bin/srun
+    printf '#!/bin/sh\nwhile [ "$1" != -w ]; do shift; done\necho "srun: error: $2 $SLURM_CONF_SERVER$SLURM_EXACT" >&2\nexit 1\n' >bin/srun
     chmod +x bin/srun
     local n=10000 # 140,000 bytes
-    SLURM_JOB_ID=5 SLURM_JOB_NODELIST="frontier[00001-$n]" SLURM_JOB_CPUS_PER_NODE="1(x$n)" \
+    SLURM_CONF_SERVER=ctl SLURM_EXACT=1 SLURM_JOB_ID=5 SLURM_JOB_NODELIST="frontier[00001-$n]" SLURM_JOB_CPUS_PER_NODE="1(x$n)" \
         SLURM_TASKS_PER_NODE="1(x$n)" PATH=$PWD/bin:$PATH run -125 --separate-stderr "$MPRUN" true
-    [ "$stderr" = "mprun: start the starters by srun: frontier[00001-$n]" ]
+    [ "$stderr" = "mprun: start the starters by srun: frontier[00001-$n] ctl" ]
 }
