@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/cleanup.h"
+#include "common/must.h"
+
 /* "12: text", right-aligned among many tasks. NULL: the line is no task's. */
 static const char *label_end(const char *line, size_t *ret_task)
 {
@@ -36,18 +39,15 @@ static int status_of(const char *word)
 /* "n[1-2]: tasks 0-1: Killed" */
 static int read_ended(const char *text, struct srun_line *ret)
 {
-    char list[256];
     const char *at = strstr(text, ": task");
     if (!at)
         return -1;
     at += strlen(": task");
     at += *at == 's';
     const char *word = *at == ' ' ? strstr(at, ": ") : NULL;
-    size_t n = word ? (size_t)(word - at - 1) : sizeof(list);
-    if (n >= sizeof(list) || (ret->status = status_of(word + 2)) < 0)
+    if (!word || (ret->status = status_of(word + 2)) < 0)
         return -1;
-    memcpy(list, at + 1, n);
-    list[n] = 0;
+    AUTO_FREE char *list = must(strndup(at + 1, (size_t)(word - at - 1)));
     if (idset_parse(list, &ret->tasks, NULL) < 0)
         return -1;
     ret->text = word + 2;

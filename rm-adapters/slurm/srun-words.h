@@ -27,7 +27,7 @@ struct srun_line {
     const char *text;   /* in the line */
 };
 
-/* Reads one line, without its newline. Where memory is short it is SRUN_SAID. */
+/* Reads one line, without its newline. */
 void srun_line_read(const char *line, struct srun_line *ret);
 /* Does the text have this name as a word of its own: "failed on node n1: ..."? */
 int srun_text_has_name(const char *text, const char *name);

@@ -40,7 +40,7 @@
 #include "rm-adapters/starter-side/starter-side.h"
 #include "rm-adapters/tunables.h"
 
-enum { LINE_MAX_BYTES = 1024, PLAIN_LIST_MAX = 100000 };
+enum { LINE_MAX_BYTES = 65536, PLAIN_LIST_MAX = 100000 }; /* a line may list many tasks */
 
 struct task {
     struct srun *client; /* NULL: none has it */

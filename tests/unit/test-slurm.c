@@ -217,6 +217,10 @@ static void lines_of_srun(void **state)
           W_EXITCODE(125, 0));
     ended("srun: error: n1: task 0: Out Of Memory", "0", SIGKILL);
     ended("srun: error: n1: task 0: Segmentation fault (core dumped)", "0", SIGSEGV);
+    char line[4096] = "srun: error: n[1-999]: tasks 0", tasks[4096] = "0";
+    for (int i = 2; i < 999; i += 2) /* of each second node */
+        snprintf(line + strlen(line), 8, ",%d", i), snprintf(tasks + strlen(tasks), 8, ",%d", i);
+    ended(strcat(line, ": Killed"), tasks, SIGKILL);
     said("3: mpstarter: on n4: no", SRUN_TASK_SAID, 3, "mpstarter: on n4: no");
     said(" 12: x: y", SRUN_TASK_SAID, 12, "x: y");
     said("srun: error: Unable to create step for job 9: no", SRUN_SAID, 0,
