@@ -60,7 +60,7 @@ static void want_run(struct bridge_item *item, struct server *s)
         free(q);
         return;
     }
-    q->asker.other = world_is_other(w) ? w->number : 0;
+    q->asker.world = w->number;
     Mprun__RankName name = MPRUN__RANK_NAME__INIT;
     name.world = w->number;
     name.rank = q->proc.rank;

@@ -215,10 +215,9 @@ void nspace_end(struct server *s, uint32_t world)
         return;
     PMIX_LOAD_NSPACE(nspace, w->nspace);
     collectives_forget(s, world);
-    if (world_is_other(w)) {
-        requests_other_ended(&s->requests, world);
+    requests_world_ended(&s->requests, world);
+    if (world_is_other(w))
         event_other_ended(w->nspace);
-    }
     if ((w->pmi & PMI_KIND_PMIX) || world_is_other(w))
         PMIx_server_deregister_nspace(nspace, deregistered, NULL);
     simple_pmi_world_ended(&s->simple_pmi, world);

@@ -160,6 +160,8 @@ pmix_status_t publish_upcall(struct server *s, const pmix_proc_t *proc, const pm
     c->request->life = NAME_LIFE_WORLD;
     for (size_t i = 0; rc == PMIX_SUCCESS && i < ninfo; i++)
         rc = take_publish(c, &info[i]);
+    if (rc == PMIX_SUCCESS && !c->request->n_names) /* "pmix." begins no name of a rank's */
+        rc = PMIX_ERR_BAD_PARAM;
     if (rc == PMIX_SUCCESS)
         bridge_post(&s->bridge, &c->item);
     else

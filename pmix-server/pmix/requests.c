@@ -63,12 +63,12 @@ static void request_timed_out(void *arg)
     requests_answer(q->all, q->id, PMIX_ERR_TIMEOUT, NULL, 0);
 }
 
-void requests_other_ended(struct requests *r, uint32_t world)
+void requests_world_ended(struct requests *r, uint32_t world)
 {
     struct request *q = TAILQ_FIRST(&r->list), *next;
     for (; q; q = next) {
         next = TAILQ_NEXT(q, link);
-        if (q->asker.other == world)
+        if (q->asker.world == world)
             requests_answer(r, q->id, PMIX_ERR_NOT_FOUND, NULL, 0);
     }
 }

@@ -26,7 +26,7 @@ struct asker {
     pmix_spawn_cbfunc_t spawn;
     pmix_info_cbfunc_t info;
     void *cbdata;
-    uint32_t other; /* number of the other step's world that has to answer; 0: none */
+    uint32_t world; /* that has to answer; 0: none, or the first one, which ends last */
 };
 
 /* Answers now. Copies the data, which only a modex has. */
@@ -48,8 +48,8 @@ uint64_t requests_add(struct requests *r, const struct asker *a, double seconds)
 bool requests_take(struct requests *r, uint64_t id, struct asker *ret);
 void requests_answer(struct requests *r, uint64_t id, pmix_status_t status, const void *data,
                      size_t n);
-/* A world of another step has ended: requests that it has to answer get PMIX_ERR_NOT_FOUND. */
-void requests_other_ended(struct requests *r, uint32_t world);
+/* A world has ended: requests that it has to answer get PMIX_ERR_NOT_FOUND. */
+void requests_world_ended(struct requests *r, uint32_t world);
 
 /* Collectives among ranks of several hosts: fence, connect, disconnect, groups, the fence of PMI-1
  * and PMI-2.

@@ -71,8 +71,9 @@ static void note_open_mpi_4(struct server *s, struct call *c, const pmix_info_t 
     for (size_t i = 0; app->env && app->env[i]; i++)
         if (!strncmp(app->env[i], "OMPI_PARENT_PORT=", 17))
             port = app->env[i] + 17;
-    for (size_t i = 0; port && i < n; i++)
+    for (size_t i = 0; port && !c->root && i < n; i++)
         if (PMIX_CHECK_KEY(&info[i], PMIX_PERSONALITY) && info[i].value.type == PMIX_STRING &&
+            info[i].value.data.string &&
             !strcmp(info[i].value.data.string, "ompi")) { /* later ones are others */
             c->root = must(malloc(sizeof(*c->root)));
             *c->root = (struct open_mpi_4){.server = s, .parent = c->parent, .asker = c->asker};

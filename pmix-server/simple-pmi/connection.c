@@ -37,14 +37,20 @@ static void await(struct connection *c)
     loop_io_set(c->io, (unread < PMI_UNREAD_MAX ? LOOP_READ : 0) | (unread ? LOOP_WRITE : 0));
 }
 
+/* Drops what the rank does not read any more; the end of its input will show whether it is gone. */
+static void write_answers(struct connection *c)
+{
+    if (buffer_len(&c->out) && buffer_write(&c->out, c->fd) < 0 && errno != EAGAIN)
+        buffer_consume(&c->out, buffer_len(&c->out));
+    await(c);
+}
+
 /* Answers are far smaller than a socket's buffer, and a rank waits for each: so bytes that do not
  * go out at once are rare, and wait. */
 void connection_send(struct connection *c, const char *bytes, size_t n)
 {
     buffer_append(&c->out, bytes, n);
-    if (buffer_write(&c->out, c->fd) < 0 && errno != EAGAIN)
-        return; /* the rank is gone: the end of its input will show it */
-    await(c);
+    write_answers(c);
 }
 
 void connection_refuse(const struct connection *c, const char *why)
@@ -165,11 +171,8 @@ static int connection_read(struct connection *c)
 static void connection_ready(void *arg, int fd, unsigned events)
 {
     struct connection *c = arg;
-    if (events & LOOP_WRITE) {
-        if (buffer_len(&c->out) && buffer_write(&c->out, fd) < 0 && errno != EAGAIN)
-            buffer_consume(&c->out, buffer_len(&c->out));
-        await(c);
-    }
+    if (events & LOOP_WRITE)
+        write_answers(c);
     if (events & LOOP_READ)
         connection_read(c);
 }

@@ -157,6 +157,7 @@ print pmi2("cmd=info-putnodeattr;thrid=9;key=b;value=x;;y;"), "\n";
 print heard2, "\n", pmi2("cmd=info-putnodeattr;thrid=9;key=a;value=;"), "\n", heard2, "\n";
 print pmi2("cmd=spawn;thrid=1;ncmds=1;preputcount=0;subcmd=true;maxprocs=x;argc=0;"), "\n";
 print pmi2("cmd=job-connect;thrid=1;jobid=x;"), "\n";
+print pmi2("cmd=name-publish;name=pmix.x;port=p;"), "\n"; # PMIx has such names for itself
 print pmi2("cmd=kvs-get;jobid=other;key=x;"), "\n";
 print pmi2("cmd=kvs-get;key=x;"), "\n";
 print pmi2("cmd=kvs-put;key=" . "k" x 65 . ";value=v;"), "\n";
@@ -167,6 +168,7 @@ END
     echo "$output"
     grep -q '^cmd=spawn-response;thrid=1;rc=1;errmsg=bad_spawn;$' <<<"$output"
     grep -q '^cmd=job-connect-response;thrid=1;rc=1;' <<<"$output"
+    grep -q '^cmd=name-publish-response;rc=1;errmsg=not_possible;$' <<<"$output"
     grep -q '^cmd=kvs-get-response;rc=1;' <<<"$output"
     grep -q '^cmd=kvs-get-response;found=FALSE;rc=0;$' <<<"$output"
     [ "$(grep -c '^cmd=kvs-put-response;rc=1;errmsg=bad_put;$' <<<"$output")" -eq 2 ]
@@ -209,6 +211,19 @@ END
     printf '%s\n' "$output" "$stderr"
     [ "$output" = "cmd=lookup_result info=fail rc=1 msg=not_possible
 cmd=lookup_result info=ok rc=0 msg=success port=y" ]
+}
+
+@test "answers that a rank does not want do not pile up in the PMI server" {
+    cat >play <<'END'
+pmi1 "cmd=init pmi_version=1 pmi_subversion=1";
+($kvs) = pmi1("cmd=get_my_kvsname") =~ /kvsname=(\S+)/; pmi1 "cmd=put kvsname=$kvs key=k value=" . "v" x 1000;
+sub memory { my $s = qx(grep -h ^VmRSS /proc/\$(pgrep -x -P ${\getppid} mppmi)/status); $s =~ /(\d+)/; $1 }
+$before = memory; shutdown F, 0 or die; say "cmd=get kvsname=$kvs key=k\n" x 1000 for 1 .. 50;
+$grown = memory() - $before; print $grown < 20000 ? "ok\n" : "$before kB and $grown more\n"; say "cmd=finalize\n";
+END
+    run -0 --separate-stderr mprun -q -n 1 perl -e "$SIMPLE $(cat play)"
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = ok ]
 }
 
 @test "10,000 puts, and more than a rank may put: errors, and no other rank notices" {
@@ -268,6 +283,7 @@ needs_probe() {
     for what in allocation output input credential; do
         [ "$(grep -c "^$what: NOT-SUPPORTED$" <<<"$output")" -eq 2 ]
     done
+    [ "$(grep -c '^spawn: JOB FAILED TO LAUNCH$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^probe.unknown: NOT-FOUND$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^pmix.qry.ns: SUCCESS own$' <<<"$output")" -eq 2 ]
     [ "$(grep -c '^pmix.job.size: SUCCESS 2$' <<<"$output")" -eq 2 ]
@@ -305,6 +321,11 @@ stopped and continued" ]
     run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe --universe 2 -n 1 "$PROBE" connect-in-vain "$(hostname)-1"
     printf '%s\n' "$output" "$stderr"
     [ "$output" = "connect: NOT-FOUND" ]
+    [ -z "$stderr" ]
+    # so does one that waits for data of such a world
+    run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe --universe 2 -n 1 "$PROBE" get-in-vain "$(hostname)-1"
+    printf '%s\n' "$output" "$stderr"
+    [ "$output" = "get: NOT-FOUND" ]
     [ -z "$stderr" ]
 }
 

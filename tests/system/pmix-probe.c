@@ -246,8 +246,9 @@ static long pages_above(int levels)
     return number_of(pid, "statm", 2);
 }
 
-/* Connects with a world on another host, whose ranks end without having connected. */
-static int connect_in_vain(char *own, const char *host)
+/* Connects with a world on another host, whose ranks end without having connected; or gets data
+ * that they never put. */
+static int wait_in_vain(char *own, const char *host, bool gets)
 {
     pmix_app_t app;
     pmix_info_t where;
@@ -256,16 +257,17 @@ static int connect_in_vain(char *own, const char *host)
     PMIX_APP_CONSTRUCT(&app);
     app.cmd = strdup(own);
     pmix_argv_append_nosize(&app.argv, own);
-    pmix_argv_append_nosize(&app.argv, "init");
+    pmix_argv_append_nosize(&app.argv, gets ? "linger" : "init");
     app.maxprocs = 1;
     PMIX_INFO_LOAD(&where, PMIX_HOST, host, PMIX_STRING);
     pmix_status_t rc = PMIx_Spawn(&where, 1, &app, 1, child);
     PMIX_APP_DESTRUCT(&app);
     if (rc != PMIX_SUCCESS)
         return fail("spawn", rc);
-    PMIX_LOAD_PROCID(&both[1], child, PMIX_RANK_WILDCARD);
-    rc = PMIx_Connect(both, 2, NULL, 0);
-    printf("connect: %s\n", PMIx_Error_string(rc));
+    PMIX_LOAD_PROCID(&both[1], child, gets ? 0 : PMIX_RANK_WILDCARD);
+    pmix_value_t *v;
+    rc = gets ? PMIx_Get(&both[1], "nothing", NULL, 0, &v) : PMIx_Connect(both, 2, NULL, 0);
+    printf("%s: %s\n", gets ? "get" : "connect", PMIx_Error_string(rc));
     return 0;
 }
 
@@ -690,6 +692,22 @@ static void input_pushed(pmix_status_t status, void *cbdata)
     pushed = status;
 }
 
+/* Of what cannot be, with a text that is none. */
+static pmix_status_t spawn_nothing(void)
+{
+    pmix_app_t app;
+    pmix_info_t info;
+    pmix_nspace_t child;
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup("./nothing");
+    app.maxprocs = 1;
+    pmix_argv_append_nosize(&app.env, "OMPI_PARENT_PORT=1.0:2");
+    PMIX_INFO_LOAD(&info, PMIX_PERSONALITY, NULL, PMIX_STRING);
+    pmix_status_t rc = PMIx_Spawn(&info, 1, &app, 1, child);
+    PMIX_APP_DESTRUCT(&app);
+    return rc;
+}
+
 /* What mppmi does not do is an error at once. */
 static int refused(void)
 {
@@ -707,6 +725,7 @@ static int refused(void)
     while (!pushed)
         usleep(1000);
     printf("input: %s\n", PMIx_Error_string((pmix_status_t)pushed));
+    printf("spawn: %s\n", PMIx_Error_string(spawn_nothing()));
     printf("credential: %s\n", PMIx_Error_string(PMIx_Get_credential(NULL, 0, &bytes)));
     return query();
 }
@@ -912,7 +931,11 @@ static int run(int argc, char **argv)
     if (!strcmp(what, "connect"))
         return connect_all();
     if (!strcmp(what, "connect-in-vain"))
-        return connect_in_vain(argv[0], argv[2]);
+        return wait_in_vain(argv[0], argv[2], false);
+    if (!strcmp(what, "get-in-vain"))
+        return wait_in_vain(argv[0], argv[2], true);
+    if (!strcmp(what, "linger"))
+        return (int)sleep(1);
     if (!strcmp(what, "lookup"))
         return lookup();
     if (!strcmp(what, "query"))
