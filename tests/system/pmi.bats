@@ -567,6 +567,21 @@ rank 1 on $last: sh, PROC EXECUTING" ]
     done
 }
 
+@test "PMIx: what a tool starts beside ranks of an MPI may end without MPI_Init" {
+    needs_pmix_tool
+    needs_probe
+    mprun_start -q -n 1 "$PROBE" names ^over
+    find_server
+    for _ in 1 2; do # the first has ended when the second is started
+        run tool "$SERVER" spawn 1 true
+        echo "$output"
+        [[ $output == *spawned* ]]
+    done
+    : >over
+    mprun_wait
+    [ -z "$(<"$MPRUN_ERR")" ]
+}
+
 # shellcheck disable=SC2016
 @test "PMIx: a tool that asks for ranks while the step ends gets none, and the step has not failed" {
     needs_pmix_tool
