@@ -115,9 +115,9 @@
 #define PUSHED_INPUT_MAX (4 << 20)
 
 /* Worlds of other steps with which ranks of this one are connected at the same time, and bytes of
- * their parts in collectives that this step has not come to yet. */
+ * their parts in collectives that this step has not come to yet: as many as a message may have. */
 #define OTHER_WORLDS_MAX 1024
-#define EARLY_PARTS_MAX  (16 << 20)
+#define EARLY_PARTS_MAX  (64 << 20)
 
 /* Tries to reach the holder of the job's agents, which another mprun is about to start, and
  * nanoseconds between two. */

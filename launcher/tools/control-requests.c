@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* control-requests.c - what tools, and other steps of the job, get over the control socket
  *
- * STATUS_REQUEST is answered by STATUS_REPLY; what another mprun sends is job-names.h's. */
+ * STATUS_REQUEST is answered by STATUS_REPLY, unless the tool does not read its answers; what
+ * another mprun sends is job-names.h's. */
 #include "launcher/run.h"
+
+enum { UNREAD_MAX = 1024 * 1024 }; /* another step's ranks may have more under way */
 
 static void send_status(struct run *r, struct link *to, const char *refused)
 {
@@ -21,7 +24,8 @@ static void send_status(struct run *r, struct link *to, const char *refused)
 
 static bool take_status_request(struct run *r, struct link *tool, const uint8_t *p, size_t n)
 {
-    Mprun__StatusRequest *m = mprun__status_request__unpack(NULL, n, p);
+    Mprun__StatusRequest *m =
+        link_pending(tool) <= UNREAD_MAX ? mprun__status_request__unpack(NULL, n, p) : NULL;
     if (!m)
         return false;
     send_status(r, tool, m->suspend ? step_suspend(r) : m->resume ? step_resume(r) : NULL);

@@ -2,8 +2,7 @@
 /* control-socket.c - the step's control socket, where tools of the same user attach
  *
  * A Unix socket in the step's directory (mode 0700), frames without encryption; the kernel says who
- * the peer is. A tool that sends what its owner does not know, or does not read its answers, is
- * dropped. */
+ * the peer is. A tool that sends what its owner does not know is dropped. */
 #include "launcher/tools/control-socket.h"
 
 #include <errno.h>
@@ -15,8 +14,6 @@
 #include "common/log.h"
 #include "wire/link/link.h"
 #include "wire/transport/address.h"
-
-enum { UNREAD_MAX = 1024 * 1024 };
 
 static void drop_client(struct control_socket *c, struct link *l)
 {
@@ -31,10 +28,9 @@ static void client_frame(void *arg, struct link *l, enum frame_type type, const 
                          size_t n)
 {
     struct control_socket *c = arg;
-    if (link_pending(l) <= UNREAD_MAX && c->events->request(c->arg, l, type, p, n))
+    if (c->events->request(c->arg, l, type, p, n))
         return;
-    log_debug("dropped a tool: %s", link_pending(l) > UNREAD_MAX ? "it does not read its answers"
-                                                                 : frame_type_text(type));
+    log_debug("dropped a tool: %s", frame_type_text(type));
     drop_client(c, l);
 }
 

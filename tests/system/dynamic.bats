@@ -390,20 +390,21 @@ END
 @test "PMIx: the ranks of two steps are connected, have each other's data and size, and fence; no group spans both" {
     standin_job
     probe=$MPRUN_BUILD/tests/system/pmix-probe
-    while read -r n m; do
-        meet $n "$probe" meet one two part -- $m "$probe" meet two one part
+    while read -r n m bytes; do
+        meet $n "$probe" meet one two part $bytes -- $m "$probe" meet two one part $bytes
         mprun_wait
         MPRUN_PID=$FIRST
         mprun_wait
         cat "$ONE" "$TWO" "$ONE_ERR" "$TWO_ERR"
-        has "$n" "^$m ranks with ${m}00 bytes" "$ONE"
-        has "$m" "^$n ranks with ${n}00 bytes" "$TWO"
+        has "$n" "^$m ranks with $((m * bytes)) bytes" "$ONE"
+        has "$m" "^$n ranks with $((n * bytes)) bytes" "$TWO"
         has $((3 * (n + m))) "^fence: SUCCESS" "$ONE" "$TWO"
         has $((n + m)) "^group: NOT-SUPPORTED" "$ONE" "$TWO"
         has $((2 * (n + m))) "connect: SUCCESS" "$ONE" "$TWO" # and disconnect
     done <<END
-1 1
-4 3
+1 1 100
+4 3 100
+3 1 6000000
 END
 }
 

@@ -591,14 +591,14 @@ static void be_left(const pmix_proc_t *both)
 }
 
 /* Publishes `own`, and connects with the step that publishes `other`. then: "part", "be-left",
- * "hang". */
-static int meet(const char *own, const char *other, const char *then)
+ * "hang". bytes: of what each rank puts. */
+static int meet(const char *own, const char *other, const char *then, int bytes)
 {
     pmix_proc_t both[2] = {all};
     pmix_info_t info, *results = NULL;
     bool yes = true;
     size_t n = 0;
-    pmix_status_t rc = put("probe", 100, me.rank);
+    pmix_status_t rc = put("probe", bytes, me.rank);
     if (rc == PMIX_SUCCESS && me.rank == 0) {
         PMIX_INFO_LOAD(&info, own, "here", PMIX_STRING);
         rc = PMIx_Publish(&info, 1);
@@ -953,7 +953,7 @@ static int run(int argc, char **argv)
     if (!strcmp(what, "refused"))
         return refused();
     if (!strcmp(what, "meet"))
-        return meet(argv[2], argv[3], argv[4]);
+        return meet(argv[2], argv[3], argv[4], argc > 5 ? atoi(argv[5]) : 100);
     if (!strcmp(what, "names"))
         return play_names(argv + 2);
     if (!strcmp(what, "control"))
