@@ -144,11 +144,15 @@ static bool owe_no_more(struct job_peer *p, uint64_t number)
     return false;
 }
 
+/* If it waits, the step waits for each name by itself: others may have the rest. */
 static void send_lookup(struct job_peer *p, uint64_t number, const Mprun__NameRequest *m)
 {
     Mprun__NameRequest copy = *m;
     copy.id = number;
-    link_send(p->link, FRAME_NAME_REQUEST, &copy.base);
+    if (m->wanted)
+        copy.n_names = copy.wanted = 1;
+    for (; copy.names < m->names + m->n_names; copy.names += copy.n_names)
+        link_send(p->link, FRAME_NAME_REQUEST, &copy.base);
 }
 
 static void pass_waiting(void *peer, uint64_t number, const Mprun__NameRequest *m)

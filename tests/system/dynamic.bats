@@ -246,10 +246,11 @@ standin_job() {
     second=$MPRUN_PID second_out=$MPRUN_OUT
     wait_until 20 grep -q hi "$first_out"
     wait_until 20 grep -q nothing "$second_out"
-    run -0 --separate-stderr mprun "${NAMES[@]}" ?from-first ?from-second
+    run -0 --separate-stderr mprun "${NAMES[@]}" ?from-first ?from-second @from-first,from-second
     printf '%s\n' "$output" "$stderr"
     [ "$output" = "from-first: SUCCESS hello
-from-second: SUCCESS hi" ]
+from-second: SUCCESS hi
+from-first,from-second: SUCCESS hello hi" ]
     LSB_JOBID=8 run -0 --separate-stderr mprun "${NAMES[@]}" ?from-first +end=1 +done=1
     [ "$output" = "from-first: NOT-FOUND" ]
     kill -0 $first

@@ -169,18 +169,25 @@ static pmix_status_t await(const char *name)
     return nspace_of(name, publisher);
 }
 
-/* What is found under a name, now or (waits) once it is there. */
-static void look_up(const char *name, bool waits)
+/* What is found under a name, or two with a comma, now or (waits) once it is there. */
+static void look_up(char *names, bool waits)
 {
-    pmix_pdata_t found;
+    pmix_pdata_t found[2];
     pmix_info_t wait;
-    PMIX_PDATA_CONSTRUCT(&found);
-    PMIX_LOAD_KEY(found.key, name);
+    size_t n = 0;
+    printf("%s:", names);
+    for (char *name = strtok(names, ","); name && n < 2; name = strtok(NULL, ","), n++) {
+        PMIX_PDATA_CONSTRUCT(&found[n]);
+        PMIX_LOAD_KEY(found[n].key, name);
+    }
     PMIX_INFO_LOAD(&wait, PMIX_WAIT, &waits, PMIX_BOOL);
-    pmix_status_t rc = PMIx_Lookup(&found, 1, &wait, waits);
-    printf("%s: %s%s%s\n", name, PMIx_Error_string(rc), rc == PMIX_SUCCESS ? " " : "",
-           rc == PMIX_SUCCESS ? found.value.data.string : "");
-    PMIX_PDATA_DESTRUCT(&found);
+    pmix_status_t rc = PMIx_Lookup(found, n, &wait, waits);
+    printf(" %s", PMIx_Error_string(rc));
+    for (size_t i = 0; i < n && rc == PMIX_SUCCESS; i++)
+        printf(" %s", found[i].value.data.string);
+    printf("\n");
+    for (size_t i = 0; i < n; i++)
+        PMIX_PDATA_DESTRUCT(&found[i]);
 }
 
 /* One after the other: +NAME=VALUE publishes, ?NAME looks it up, @NAME waits for it, /FILE makes a
