@@ -45,14 +45,22 @@ static void add_ranks(const struct report *r, struct report_host_sum *hosts)
             h->first_ns = rank->start_ns;
         if (rank->end && rank->end->time_ns > h->last_ns)
             h->last_ns = rank->end->time_ns;
+        h->at_once +=
+            usage_has(&rank->usage, USAGE_WALL) ? (double)rank->usage.value[USAGE_WALL] : 0;
     }
 }
 
 /* Ranks that ran one after another: not the longest counts, but the time of all. */
 static void span_wall(struct report_host_sum *h)
 {
-    if (h->has_later && usage_has(&h->usage, USAGE_WALL) && h->first_ns && h->last_ns > h->first_ns)
+    bool is_known = h->has_later && usage_has(&h->usage, USAGE_WALL) && h->first_ns;
+    if (is_known && h->last_ns > h->first_ns)
         usage_max(&h->usage, USAGE_WALL, (h->last_ns - h->first_ns) / 1000);
+    h->at_once = is_known && h->usage.value[USAGE_WALL]
+                     ? h->at_once / (double)h->usage.value[USAGE_WALL]
+                     : h->nranks;
+    if (h->at_once < 1)
+        h->at_once = 1;
 }
 
 /* Processes of no known rank have no wall time to add. */
@@ -153,7 +161,7 @@ double report_rank_cores(const struct report *r, const struct report_sums *s, si
         return k->cores;
     if (!h->ready || !s->hosts[k->host].nranks)
         return 0;
-    return (double)h->cores / s->hosts[k->host].nranks;
+    return (double)h->cores / s->hosts[k->host].at_once;
 }
 
 static const struct {

@@ -118,6 +118,7 @@ struct report_host_sum {
     uint32_t cores;             /* used to the full these would be efficiency 1; 0: unknown */
     uint64_t first_ns, last_ns; /* its ranks ran from then to then, as far as it is known */
     bool has_later;             /* some began later: of other worlds, or restarted */
+    double at_once;             /* how many of them ran at the same time, on average */
 };
 struct report_sums {
     struct report_host_sum *hosts;

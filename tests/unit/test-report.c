@@ -323,6 +323,10 @@ static void ranks_one_after_another_take_the_time_of_all(void **state)
     assert_int_equal(s.ranks.usage.value[USAGE_WALL], 7200 * UINT64_C(1000000));
     assert_true(report_efficiency(&s.ranks.usage, s.ranks.cores) < 1);
     report_sums_free(&s);
+    f->ranks[0].cores = f->ranks[1].cores = 0; /* not bound: each had the host for itself */
+    report_sums_create(&f->r, &s);
+    assert_true(report_rank_cores(&f->r, &s, 0) == 1);
+    report_sums_free(&s);
     free(f);
 }
 
