@@ -81,7 +81,7 @@ void socket_directory_others(const struct socket_directory *d,
     struct others o = {.own = d, .fn = fn, .arg = arg};
     char place[sizeof(d->path)];
     const char *step_id = place_of(d, place);
-    step_directories(place, step_id, DIRECTORY_OF_STEP, other_entry, &o);
+    step_directories(place, step_id, DIRECTORY_OF_STEP, false, other_entry, &o);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -107,7 +107,7 @@ static void find_steps(struct steps *s)
     const char *const places[] = {getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/dev/shm", "/tmp"};
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
         if (places[i] && places[i][0] == '/')
-            step_directories(places[i], any, DIRECTORY_OF_STEP, add_step, s);
+            step_directories(places[i], any, DIRECTORY_OF_STEP, true, add_step, s);
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */

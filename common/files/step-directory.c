@@ -89,7 +89,7 @@ static void sweep_entry(void *arg, int parent, const char *place, const char *na
         log_debug("%s", e.text);
 }
 
-void step_directories(const char *place, const char *id, enum step_directory_of of,
+void step_directories(const char *place, const char *id, enum step_directory_of of, bool whole,
                       void (*fn)(void *arg, int dir, const char *place, const char *name),
                       void *arg)
 {
@@ -97,18 +97,21 @@ void step_directories(const char *place, const char *id, enum step_directory_of 
     AUTO_CLOSE int dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 || !is_local(dir))
         return;
-    long n = syscall(SYS_getdents64, dir, listing, sizeof(listing));
-    for (long at = 0; at < n;) {
-        const struct dirent64 *e = (const void *)(listing + at);
-        if (is_wanted(e->d_name, strlen(id), of))
-            fn(arg, dir, place, e->d_name);
-        at += e->d_reclen;
-    }
+    long n;
+    do {
+        n = syscall(SYS_getdents64, dir, listing, sizeof(listing));
+        for (long at = 0; at < n;) {
+            const struct dirent64 *e = (const void *)(listing + at);
+            if (is_wanted(e->d_name, strlen(id), of))
+                fn(arg, dir, place, e->d_name);
+            at += e->d_reclen;
+        }
+    } while (whole && n > 0);
 }
 
 void step_directories_sweep(const char *place, const char *id, enum step_directory_of of)
 {
-    step_directories(place, id, of, sweep_entry, NULL);
+    step_directories(place, id, of, false, sweep_entry, NULL);
 }
 
 void step_directory_lock(int fd)

@@ -541,12 +541,12 @@ type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
 
 @test "mprctl status: a step that does not answer hides no other, one that has ended is none; a full disk is said" {
     local first
+    touch "$XDG_RUNTIME_DIR"/some-other-name-{1..3000} # more than one look at the directory
     mprun_start --oversubscribe -n 1 sleep 60
     first=$MPRUN_PID
     mprun_start --oversubscribe -n 1 sleep 60
     # of these two: others may run beside the test
     shown() { mprctl status 2>&1 | grep -cE "step ($(cd "$XDG_RUNTIME_DIR" && echo mprun-* | sed 's/mprun-//g; s/ /|/g'))$1"; }
-    wait_until 20 bash -c '[ "$(ls "$0" | wc -l)" = 2 ]' "$XDG_RUNTIME_DIR"
     two_run() { [ "$(shown ' is running: 1 of 1 ')" = 2 ]; }
     wait_until 20 two_run
     mkdir -m 700 "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa # its mprun has just died
@@ -559,7 +559,7 @@ type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
     kill -TERM "$first" "$MPRUN_PID"
     ends_with 143
     wait_until 10 process_gone "$first"
-    rm -rf "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa
+    rm -rf "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa "$XDG_RUNTIME_DIR"/some-other-name-*
 }
 
 # bats test_tags=root
