@@ -221,9 +221,10 @@ static void add_command(struct error *err, const struct app *app)
 bool is_shell_command(const char *name)
 {
     static const char *const commands[] = {
-        ".",     "alias", "cd",      "eval",     "exec",  "exit",   "export", "function",
-        "if",    "for",   "limit",   "module",   "set",   "setenv", "source", "ulimit",
-        "umask", "unset", "unlimit", "unsetenv", "while", NULL};
+        ".",       ":",        "alias",  "case",  "cd",    "command", "eval",   "exec",  "exit",
+        "export",  "function", "if",     "for",   "hash",  "limit",   "module", "read",  "readonly",
+        "set",     "setenv",   "source", "times", "trap",  "type",    "ulimit", "umask", "unset",
+        "unlimit", "unsetenv", "until",  "wait",  "while", NULL};
     return is_any_of(name, commands);
 }
 

@@ -21,6 +21,9 @@ queue() { run --separate-stderr mprun --rm "local:${HOSTS:-2}" "$@"; printf '%s\
     run --separate-stderr mprun --rm local:2 --queue - <q
     [ "$status" -eq 0 ]
     [ "$(sorted)" = "3 a  b one two " ]
+    printf '%s\n' ': none' 'command -v cd' >q # of the shell alone
+    queue --queue q
+    [[ $status = 0 && $output = cd ]]
     printf '%s\n' 'exec echo shell' 'exit 5' >q
     queue -q --queue q
     [[ $status = 5 && $output = shell ]]
