@@ -136,7 +136,8 @@ void rank_failures_describe(const struct rank_failures *f, const struct rank_end
 
 bool rank_failures_is_readers(const struct rank_failures *f, const struct rank_end *end)
 {
-    return f->reader_left && end->cause == END_SIGNAL && end->code == SIGPIPE;
+    bool is_shells = end->cause == END_CODE && end->code == 128 + SIGPIPE; /* of its command */
+    return f->reader_left && (is_shells || (end->cause == END_SIGNAL && end->code == SIGPIPE));
 }
 
 void rank_failures_explain(struct rank_failures *f)

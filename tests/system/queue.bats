@@ -225,6 +225,10 @@ good" ]
     tail -n 3 err
     [ "${lines[1]}" = 141 ]
     [[ $(cat err) == "mprun: "*" of 2000 commands did not end" ]]
+    run bash -c '"$MPRUN" --rm local:2 --overlap --queue n sh -c "yes; exit" 2>err | head -n 1; echo "${PIPESTATUS[0]}"'
+    tail -n 3 err
+    [ "${lines[1]}" = 141 ]
+    [ "$(cat err)" = "mprun: 2000 of 2000 commands did not end" ]
 }
 
 @test "--queue: commands of MPI programs are worlds of their own" {
