@@ -74,6 +74,7 @@ struct table {
     struct seat *seats;
     struct pool *pools;
     size_t npools;
+    size_t taken; /* cores of the ranks' seats */
 };
 
 static bool is_busy(const struct plan_core *core, const struct idset *busy)
@@ -280,12 +281,11 @@ static void explain_bound(struct plan_binding *b, const struct table *s)
 {
     const char *unit = unit_text(s->how);
     char ranks[64], cores[32], shared_cores[32], shared[80] = "", dealt[48] = "";
-    size_t taken = seats_of(s->how, b->nranks) * s->each;
-    if (taken > s->t->ncores)
+    if (s->taken > s->t->ncores)
         snprintf(shared, sizeof(shared), ", which they share");
-    else if (taken > s->nfree)
+    else if (s->taken > s->nfree)
         snprintf(shared, sizeof(shared), ", %s shared with other steps",
-                 counted(shared_cores, taken - s->nfree, unit));
+                 counted(shared_cores, s->taken - s->nfree, unit));
     if (s->how->map != LEVEL_NONE)
         snprintf(dealt, sizeof(dealt), " on %zu %s%s", s->npools, level_text(s->how->map),
                  plural(s->npools));
@@ -421,6 +421,8 @@ static bool take_seats(struct plan_binding *b, struct table *s)
     uint32_t nseats = seats_of(s->how, b->nranks);
     if (deal(s, nseats, places) < nseats)
         return false;
+    for (uint32_t i = 0; i < nseats; i++)
+        s->taken += places[i].seat->n;
     if (!s->how->in_turn)
         number_by_pool(s, places, nseats);
     bind_to_seats(b, s, places);

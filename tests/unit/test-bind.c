@@ -85,6 +85,7 @@ static const struct {
     {2, {"0;1,5;2,6", NULL, BIND_DEFAULT, 2, "0-1,5;2,6", "bound to cores: 2 ranks"}},
     {2, {"0;1,5;2", NULL, BIND_DEFAULT, 2, ";", "not bound: 2 ranks on 3 cores"}},
     {3, {"0,4;1;2,6", NULL, BIND_DEFAULT, 1, "0-1,4", "1 rank of 2 cores"}},
+    {2, {"0;1,5", "1", BIND_TO, 1, "0-1,5", "1 core shared with other steps"}},
 };
 
 static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
