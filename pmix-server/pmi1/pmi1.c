@@ -271,11 +271,11 @@ static void run_line(struct connection *c, char *line)
 static size_t take_line(struct connection *c, char *bytes, size_t n)
 {
     char *end = memchr(bytes, '\n', n);
-    if (!end) {
-        if (n >= PMI1_LINE_MAX)
-            connection_refuse(c, "a line of PMI-1 that does not end");
+    bool is_too_long = (end ? (size_t)(end - bytes) : n) >= PMI1_LINE_MAX;
+    if (is_too_long)
+        connection_refuse(c, "a line of PMI-1 that is too long");
+    if (is_too_long || !end)
         return 0;
-    }
     *end = 0;
     run_line(c, bytes);
     return (size_t)(end + 1 - bytes);

@@ -178,10 +178,11 @@ END
 
 @test "lines and messages that are too long, cut off, or no requests end the step with a sentence" {
     # shellcheck disable=SC2016
-    refused "a line of PMI-1 that does not end" 'say "cmd=put kvsname=world-0 key=" . "k" x (1 << 20) . " value=v\n"; heard'
+    refused "a line of PMI-1 that is too long" 'say "cmd=put kvsname=world-0 key=" . "k" x (1 << 20) . " value=v\n"; heard'
+    refused "a line of PMI-1 that is too long" 'say "cmd=put kvsname=world-0 key=" . "k" x 6000 . " value=v\n"; heard'
     refused "a line that is no command of PMI-1" 'say "\n"; heard'
     refused "a line that is no command of PMI-1" 'say "cmd\0=init\n"; heard'
-    refused "a line that is no command of PMI-1" 'say join(" ", "cmd=init", ("a=b") x 1024) . "\n"; heard'
+    refused "a line that is no command of PMI-1" 'say join(" ", "cmd=init", ("a=") x 1024) . "\n"; heard'
     refused "a message of PMI-2 that does not begin with its length" 'init2; say " 99999cmd=kvs-put;key=" . "k" x 99999; heard'
     refused "a message of PMI-2 that does not begin with its length" 'init2; say "cmd=fullinit;"; heard'
     refused "a message of PMI-2 that does not begin with its length" 'init2; say "    -1cmd=fullinit;"; heard'
