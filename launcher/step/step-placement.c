@@ -321,7 +321,21 @@ void step_placement_leave_out_unused(struct step_plan *p)
     end_placement(p, nranks, NULL);
 }
 
+/* Programs that are placed by themselves may differ in the slots of a rank. */
 uint64_t step_placement_slots(const struct step_plan *p, size_t host)
 {
-    return binding_slots(&p->cmd->place.bind, rank_set_count(&p->placement.hosts[host]));
+    const struct rank_set *ranks = &p->placement.hosts[host];
+    uint32_t n = rank_set_count(ranks), end = 0, i = 0;
+    uint64_t slots = 0;
+    if (!are_placed_by_themselves(p))
+        return binding_slots(&p->cmd->place.bind, n);
+    for (size_t k = 0; k < p->cmd->napps; k++) {
+        const struct cmdline_app *app = &p->cmd->apps[k];
+        uint32_t first = i;
+        end += app->nranks;
+        while (i < n && rank_set_at(ranks, i).rank < end)
+            i++;
+        slots += binding_slots(app->place ? &app->place->bind : &p->cmd->place.bind, i - first);
+    }
+    return slots;
 }

@@ -535,13 +535,24 @@ mprun: waits for cores of 3 hosts, where other steps of the job have all but 2 s
         until grep -qs "waits for" said; do sleep .05; done
         kill -KILL $r
         m --host h0 -n 1 echo two
-        >over; wait $p $q; echo $?'
+        >over; wait $p $q; echo $?
+        # each program has the slots of its own options
+        x -n 1 --bind-to none sh -c "echo >>began; until [ -e over.2 ]; do sleep .05; done" : \
+            -n 1 --cpus-per-rank 2 --bind-to none sh -c "echo >>began; until [ -e over.2 ]; do sleep .05; done" & p=$!
+        began 5
+        x -n 2 echo both 2>said & q=$!
+        until grep -qs "waits for" said; do sleep .05; done
+        >over.2; wait $p $q; echo $?; cat said'
     echo "$output"
     [ "$output" = "code 130
 one
 mprun: waits for steps of the job that have waited longer (--wait-cores)
 two
-0" ]
+0
+both
+both
+0
+mprun: waits for cores of 2 hosts, where other steps of the job have all but 1 slot (--wait-cores)" ]
     rm -rf "$XDG_RUNTIME_DIR"/mprun-* # of the one that was killed, perhaps before any host could do it
     all_over
 }
