@@ -11,6 +11,7 @@ static void change_mask(int how)
     sigaddset(&set, SIGTERM);
     sigaddset(&set, SIGHUP);
     sigaddset(&set, SIGQUIT);
+    sigaddset(&set, SIGTSTP);
     sigprocmask(how, &set, NULL);
 }
 

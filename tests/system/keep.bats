@@ -518,15 +518,20 @@ mprun: waits for cores of 3 hosts, where other steps of the job have all but 2 s
     all_over
 }
 
-@test "--wait-cores: steps that fit run together; what waits is ended by a signal, and its place is free" {
+@test "--wait-cores: steps that fit run together; what waits is ended by a signal, and its place is free, or stopped" {
     COMMAND=${COMMAND/--keep=job/--wait-cores}
     run -0 --separate-stderr job '
         x --map-by node -n 2 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & p=$!
         began 2
         x --host h1 -n 1 sh -c "echo >>began; until [ -e over ]; do sleep .05; done" & q=$!
         began 3
+        set -m # else the kernel lets no TSTP stop it
         x -n 4 echo all 2>said & r=$!
+        set +m
         until grep -qs "waits for" said; do sleep .05; done
+        kill -TSTP $r
+        until [[ $(ps -o stat= -p $r) == T* ]]; do sleep .05; done
+        kill -CONT $r
         x --host h0 -n 1 echo one 2>said.2 & s=$!
         until grep -qs "waits for" said.2; do sleep .05; done
         kill -INT $r; wait $r; echo "code $?"
