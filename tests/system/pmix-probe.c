@@ -732,9 +732,11 @@ static int refused(void)
     while (!pushed)
         usleep(1000);
     printf("input: %s\n", PMIx_Error_string((pmix_status_t)pushed));
-    printf("spawn: %s\n", PMIx_Error_string(spawn_nothing()));
     printf("credential: %s\n", PMIx_Error_string(PMIx_Get_credential(NULL, 0, &bytes)));
-    return query();
+    query();
+    fence(0, 0); /* the namespaces are as they were */
+    printf("spawn: %s\n", PMIx_Error_string(spawn_nothing()));
+    return 0;
 }
 
 /* ---- one rank does something to others ------------------------------------------------------- */
