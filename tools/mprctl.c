@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/files/fdio.h"
 #include "common/log.h"
+#include "common/must.h"
 #include "common/text/number.h"
 #include "common/files/step-directory.h"
 #include "common/text/text.h"
@@ -22,7 +23,7 @@
 #include "wire/transport/address.h"
 #include "wire/transport/dial.h"
 
-enum { STEPS_MAX = 64, ANSWER_SECONDS = 10 };
+enum { ANSWER_SECONDS = 10 };
 
 struct options { /* texts are argv's */
     struct tool_request request;
@@ -77,7 +78,7 @@ static const struct tool tool = {
 
 struct steps {
     const char *wanted; /* id; NULL: all */
-    char *sockets[STEPS_MAX];
+    char **sockets;
     size_t n;
 };
 
@@ -90,14 +91,13 @@ static void add_step(void *arg, int dir, const char *place, const char *name)
 {
     struct steps *s = arg;
     const char *id = name + strlen(STEP_DIRECTORY);
-    AUTO_FREE char *socket = text_format("%s/%s/control", place, name);
-    if (s->n == STEPS_MAX || (s->wanted && strcmp(id, s->wanted) != 0) ||
-        !step_directory_is_own(dir, name))
+    if ((s->wanted && strcmp(id, s->wanted) != 0) || !step_directory_is_own(dir, name))
         return;
-    for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->sockets[i], socket))
+    for (size_t i = 0; i < s->n; i++) /* two places may be one */
+        if (!strncmp(id_of(s->sockets[i]), id, STEP_ID_LENGTH))
             return;
-    s->sockets[s->n++] = take_ptr(socket);
+    s->sockets = must(reallocarray(s->sockets, s->n + 1, sizeof(*s->sockets)));
+    s->sockets[s->n++] = text_format("%s/%s/control", place, name);
 }
 
 /* Where mprun makes its directory (launcher/socket-directory.c). */
@@ -293,6 +293,7 @@ static int run(const void *request, struct error *err)
     int rc = do_each(o, &s, err);
     for (size_t i = 0; i < s.n; i++)
         free(s.sockets[i]);
+    free(s.sockets);
     return rc < 0 ? TOOL_FAILED : TOOL_OK;
 }
 

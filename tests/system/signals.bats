@@ -206,7 +206,7 @@ mprctl_says() {
     mprctl_says 0 "^step $step is running: 2 of 2 ranks started, 0 ended, on 2 hosts, for [0-9]+ s\$" status "$step"
     mprctl_says 0 "step $step is running: " status
     mprctl_says 0 "^step $step is suspended: " suspend "$step"
-    mprctl_says 0 "^step $step is suspended: " suspend "$step"
+    TMPDIR=$XDG_RUNTIME_DIR/ mprctl_says 0 "^step $step is suspended: " suspend "$step"
     wait_until 10 has_state "$(rank_pid 0)" TD
     wait_until 10 has_state "$(rank_pid 1)" TD
     [ -z "$ranks" ] || wait_until 10 has_frozen
@@ -549,7 +549,7 @@ type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
     shown() { mprctl status 2>&1 | grep -cE "step ($(cd "$XDG_RUNTIME_DIR" && echo mprun-* | sed 's/mprun-//g; s/ /|/g'))$1"; }
     two_run() { [ "$(shown ' is running: 1 of 1 ')" = 2 ]; }
     wait_until 20 two_run
-    mkdir -m 700 "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa # its mprun has just died
+    mkdir -m 700 "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaa{a..z}{a..c} # their mpruns have just died
     [ "$(shown '')" = 2 ]
     run -1 bash -c '"$1" status >/dev/full' bash "$MPRUN_BUILD/tools/mprctl"
     [[ $output == *"mprctl: write to standard output: No space left on device" ]]
@@ -559,7 +559,7 @@ type \x1c' --rm local:3 -n 3 --fanout 0 bash -c 'case $MPRUN_RANK in
     kill -TERM "$first" "$MPRUN_PID"
     ends_with 143
     wait_until 10 process_gone "$first"
-    rm -rf "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaaaa "$XDG_RUNTIME_DIR"/some-other-name-*
+    rm -rf "$XDG_RUNTIME_DIR"/mprun-aaaaaaaaaa* "$XDG_RUNTIME_DIR"/some-other-name-*
 }
 
 # bats test_tags=root
