@@ -20,7 +20,7 @@ enum { OPEN_MAX_FILES = 256 }; /* descriptors at once; others are opened again w
 
 struct file {
     int fd;    /* -1: closed for want of descriptors */
-    bool made; /* it was opened before: append */
+    bool made; /* it was opened before */
     struct file *next_open;
     char path[];
 };
@@ -77,7 +77,8 @@ static void close_all(struct output_files *f)
 
 static int open_file(struct output_files *f, struct file *file)
 {
-    int how = file->made || f->options.append ? O_APPEND : O_TRUNC;
+    /* the file may be open under another name, too */
+    int how = O_APPEND | (file->made || f->options.append ? 0 : O_TRUNC);
     if (file->fd >= 0)
         return 0;
     if (f->nopen >= OPEN_MAX_FILES)

@@ -498,6 +498,8 @@ mprun: '--exact': no effect in mprun" ]
     run -0 --separate-stderr mprun -n 1 --merge-stderr-to-stdout --outfile-pattern 'm/%s' sh -c "$shows"
     [ -z "$output$stderr" ]
     [ "$(ls m) $(sort m/stdout)" = $'stdout err\nout' ]
+    run -0 --separate-stderr mprun -n 2 --outfile-pattern both --errfile-pattern ./both sh -c "$shows"
+    [ "$(sort both | paste -sd' ')" = "err err out out" ]
     run -125 --separate-stderr mprun -n 1 --outfile-pattern /dev/full echo x
     [ "$stderr" = "mprun: write the output of rank 0 to '/dev/full': No space left on device" ]
     # a rank that writes nothing has its files, too, and what cannot be written is known at its start
