@@ -149,7 +149,7 @@ static void describe_rank(void *arg, struct rank_name name, struct output_rank *
     for (size_t i = 0; w && i < w->napps; i++) {
         if (!rank_set_has(&w->apps[i].ranks, name))
             continue;
-        ret->app = name.world == 0 ? (int64_t)i : -1;
+        ret->app = w->root == w->number ? (int64_t)i : -1; /* commands of a queue are of the line */
         ret->program = w->apps[i].argv[0];
         const char *command =
             r->queue ? spawn_env_value(w->apps[i].envp, "MPRUN_QUEUE_NUMBER") : NULL;

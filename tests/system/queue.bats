@@ -53,6 +53,8 @@ b-2 b 2" ]
     queue --queue ::: --outfile-pattern 'out.%3q' --errfile-pattern 'err.%q.%r' sh -c 'echo $0; echo $0 >&2' ::: a b c
     [[ $status = 0 && -z $output$stderr ]]
     [ "$(cat out.001 out.002 out.003 err.1.0 err.2.0 err.3.0 | paste -sd' ')" = "a b c a b c" ]
+    queue -q --prepend-pattern '%g ' --queue ::: echo ::: a b c
+    [ "$(sorted)" = "0 a 0 b 0 c " ]
     run -0 --separate-stderr mprun --rm local -n 1 --prepend-pattern '%q ' echo x
     [ "$output" = "- x" ]
 }
