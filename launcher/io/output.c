@@ -8,6 +8,7 @@
 #include "launcher/io/output.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +41,18 @@ struct outlet {
     struct buffer dues;      /* of struct due */
 };
 
+struct known_rank { /* has started, and not ended its streams */
+    struct rank_name name;
+    struct output_rank rank;
+    char *program; /* rank's */
+    int open;      /* bit per stream */
+};
+
 struct output {
     struct output_setup setup;
+    struct output_names names; /* as in setup, but of ranks in `known` as they were at first */
+    void *known;               /* tsearch()'s tree, by name: what a rank has written may come when
+                                  its world is gone. NULL: there are none, or nobody asks */
     struct output_events events;
     void *arg;
     struct outlet outlets[STREAMS];
@@ -58,6 +69,69 @@ struct output {
     bool is_full[STREAMS];       /* a file could not be written: its stream is at its end */
     bool shows_progress;         /* the terminal's last line is output_progress()'s */
 };
+
+/* ---- ranks ----------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return memcmp(&((const struct known_rank *)a)->name, &((const struct known_rank *)b)->name,
+                  sizeof(struct rank_name));
+}
+
+static struct known_rank *find_known(const struct output *o, struct rank_name name)
+{
+    const struct known_rank key = {.name = name};
+    struct known_rank **found = tfind(&key, &o->known, by_name);
+    return found ? *found : NULL;
+}
+
+static void known_free(void *rank)
+{
+    struct known_rank *k = rank;
+    free(k->program);
+    free(k);
+}
+
+static void describe_rank(void *arg, struct rank_name name, struct output_rank *ret)
+{
+    const struct output *o = arg;
+    const struct known_rank *k = find_known(o, name);
+    if (k)
+        *ret = k->rank;
+    else
+        o->setup.names.describe(o->setup.names.arg, name, ret);
+}
+
+static void know_rank(struct output *o, struct rank_name name)
+{
+    if (o->names.describe != describe_rank || find_known(o, name))
+        return;
+    struct known_rank *k = must(calloc(1, sizeof(*k)));
+    *k = (struct known_rank){.name = name, .rank = {.app = -1}, .open = 1 << 1 | 1 << 2};
+    o->setup.names.describe(o->setup.names.arg, name, &k->rank);
+    if (k->rank.program)
+        k->rank.program = k->program = must(strdup(k->rank.program));
+    must(tsearch(k, &o->known, by_name));
+}
+
+/* Lines that wait to be merged are shown later. */
+static void forget_stream(struct output *o, const struct bulk_header *h)
+{
+    struct known_rank *k = o->merge ? NULL : find_known(o, h->name);
+    if (!k || (k->open &= ~(1 << h->stream)))
+        return;
+    tdelete(k, &o->known, by_name);
+    known_free(k);
+}
+
+static bool are_ranks_described(const struct output_options *o)
+{
+    const char *patterns[] = {o->lines.pattern, o->files.patterns[0], o->files.patterns[1]};
+    bool is = o->lines.json;
+    for (int i = 0; i < 3; i++)
+        is |= patterns[i] && output_pattern_has(patterns[i], "pgq");
+    return is;
+}
 
 /* ---- credit ---------------------------------------------------------------------------------- */
 
@@ -268,6 +342,7 @@ static void put_to_file(struct output *o, uint32_t host, const struct bulk_heade
 void output_rank_started(struct output *o, uint32_t host, struct rank_name name)
 {
     struct bulk_header h = {.name = name};
+    know_rank(o, name);
     for (h.stream = 1; h.stream <= STREAMS; h.stream++)
         if (output_files_take(o->files, h.stream))
             put_to_file(o, host, &h, NULL, 0);
@@ -293,6 +368,8 @@ void output_put(struct output *o, uint32_t host, const struct bulk_header *h, co
         add_due(l, host, h->stream, output_cost(n));
     else if (n)
         give_credit(o, host, h->stream, output_cost(n));
+    else
+        forget_stream(o, h);
 }
 
 ssize_t output_move(struct output *o, uint32_t host, const struct bulk_header *h, int fd, size_t n)
@@ -342,7 +419,12 @@ void output_show_last_lines(struct output *o, struct rank_name name, const char 
 static void prepare_lines(struct output *o, struct loop *loop)
 {
     const struct output_options *wish = &o->setup.options;
-    o->writer = (struct line_writer){.format = &wish->lines, .names = &o->setup.names};
+    o->names = o->setup.names;
+    if (o->names.describe && are_ranks_described(wish)) {
+        o->names.describe = describe_rank;
+        o->names.arg = o;
+    }
+    o->writer = (struct line_writer){.format = &wish->lines, .names = &o->names};
     o->is_formatted = line_format_is_set(&wish->lines);
     if (wish->merge_lines)
         o->merge = line_merge_create(loop, o->setup.names.nranks, &merge_events, o);
@@ -352,7 +434,7 @@ static void prepare_lines(struct output *o, struct loop *loop)
         o->lines = lines_create(take_line, o);
     if (wish->files.patterns[0] || wish->files.patterns[1])
         o->files =
-            output_files_create(&wish->files, &o->setup.names, wish->merge_streams, o->setup.umask);
+            output_files_create(&wish->files, &o->names, wish->merge_streams, o->setup.umask);
 }
 
 struct output *output_create(struct loop *loop, const struct output_setup *setup,
@@ -377,6 +459,7 @@ void output_destroy(struct output *o)
         sink_close(&o->outlets[i].sink);
         buffer_free(&o->outlets[i].dues);
     }
+    tdestroy(o->known, known_free);
     lines_destroy(o->lines);
     line_merge_destroy(o->merge);
     last_lines_destroy(o->last);

@@ -53,6 +53,9 @@ b-2 b 2" ]
     queue --queue ::: --outfile-pattern 'out.%3q' --errfile-pattern 'err.%q.%r' sh -c 'echo $0; echo $0 >&2' ::: a b c
     [[ $status = 0 && -z $output$stderr ]]
     [ "$(cat out.001 out.002 out.003 err.1.0 err.2.0 err.3.0 | paste -sd' ')" = "a b c a b c" ]
+    # what comes when the command has ended, too
+    queue -q --outfile-pattern 'big/%q.out' --errfile-pattern 'big/%q.%p' --queue ::: sh -c 'seq 50000; seq 100000 >&2' ::: {1..40}
+    [ "$(ls big | wc -l) $(cat big/*.out | wc -l) $(cat big/*.*[0-9] | wc -l)" = "80 2000000 4000000" ]
     queue -q --prepend-pattern '%g ' --queue ::: echo ::: a b c
     [ "$(sorted)" = "0 a 0 b 0 c " ]
     run -0 --separate-stderr mprun --rm local -n 1 --prepend-pattern '%q ' echo x
