@@ -214,14 +214,28 @@ static void start_wanted(struct starters *s)
             start_missing(&s->of[i]);
 }
 
-/* Starts the host again if its starter has not reported back: the agent may not have forked it. */
+static void ask_for(struct starter *st)
+{
+    st->agent = AGENT_ASKED_FOR;
+    st->all->agents.nasked++;
+    tell(st, HOLDER_ASK, NULL, 0, NULL); /* if it has gone, that is seen */
+}
+
+/* Starts the host again if its starter has not reported back: the agent may not have forked it.
+ * Where it was ending, the job needs another one. */
 static bool is_forked_anew(struct starter *st)
 {
     if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict))
         return false;
     log_debug("host %s: the job's agent there has gone", st->host->name);
     starter_client_ends(st);
-    start_without_agent(st);
+    if (st->all->agents.fd < 0 || st->is_asked_again) {
+        start_without_agent(st);
+        return true;
+    }
+    st->is_asked_again = true;
+    starter_forget(st);
+    ask_for(st);
     return true;
 }
 
@@ -318,11 +332,8 @@ static bool ask(struct agents *a)
         tell_of_step(a, HOLDER_KEEP, keep < 0 ? -1 : keep < 1e6 ? (int)(keep * 1000) : INT32_MAX);
     a->nasked = 0;
     for (size_t i = 0; i < s->plan->nused; i++)
-        if (is_to_come(&s->of[i])) {
-            s->of[i].agent = AGENT_ASKED_FOR;
-            a->nasked++;
-            tell(&s->of[i], HOLDER_ASK, NULL, 0, NULL); /* if it has gone, that is seen */
-        }
+        if (is_to_come(&s->of[i]))
+            ask_for(&s->of[i]);
     return true;
 }
 

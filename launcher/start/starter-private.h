@@ -49,6 +49,7 @@ struct starter {
     struct room room;
     enum agent_use agent;
     bool has_made_agent;         /* of its start client */
+    bool is_asked_again;         /* for an agent, as the first one had gone before it forked */
     uint8_t agent_key[LINK_KEY]; /* of the channel, where that is the agent's connection */
 };
 

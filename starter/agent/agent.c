@@ -38,12 +38,17 @@ struct agent {
     struct local_mpruns local;
 };
 
-static void tell_ended(void *arg, uint32_t number, int code)
+static void tell_status(uint32_t number, int status)
 {
     char line[AGENT_LINE_MAX];
-    size_t n = agent_ended_line(number, W_EXITCODE(code, 0), line);
+    size_t n = agent_ended_line(number, status, line);
     if (fd_write_all(STDOUT_FILENO, line, n) < 0)
         log_debug("nobody is told that starter %u has ended", (unsigned)number);
+}
+
+static void tell_ended(void *arg, uint32_t number, int code)
+{
+    tell_status(number, W_EXITCODE(code, 0));
 }
 
 /* Forks. Returns whether this is the worker. */
@@ -87,7 +92,9 @@ static bool take_start(struct agent *a, const struct agent_message *m, struct pr
     if (a->has_started)
         look_at_machine();
     a->has_started = true;
-    if (a->is_ending || preamble_unpack(m->data, m->n, ret, err) < 0)
+    if (a->is_ending)
+        tell_status(m->number, AGENT_REFUSES);
+    else if (preamble_unpack(m->data, m->n, ret, err) < 0)
         tell_ended(NULL, m->number, EXIT_CODE_MPRUN);
     else
         is_worker = start(a, m->number, ret, ret_worker, err);
@@ -144,19 +151,13 @@ int agent_open_channel(const char *hostname, struct preamble *p, uint8_t ret_key
     return 1;
 }
 
-/* An agent that waits for those that it has started must not leave a start unanswered. */
-static bool is_listening(const struct agent *a)
-{
-    return !a->is_unheard && (!a->is_ending || a->keeper->errands.n > 0);
-}
-
 /* Polls the channel, the keeper's descriptors, and those of local mpruns. Returns the number of the
  * first one of these. */
 static size_t await_events(struct agent *a)
 {
     struct polled *p = &a->polled;
     p->n = 0;
-    polled_add(p, is_listening(a) ? STDIN_FILENO : -1, POLLIN);
+    polled_add(p, a->is_unheard ? -1 : STDIN_FILENO, POLLIN);
     keeper_poll(a->keeper, p);
     size_t local = p->n;
     local_mpruns_poll(&a->local, p);
@@ -187,7 +188,7 @@ static bool take_events(struct agent *a, size_t local, struct preamble *ret,
     a->is_ending |= is_to_end(a->keeper);
     if (a->is_ending)
         local_mpruns_close(&a->local);
-    return has_message && is_listening(a) && take_message(a, ret, ret_worker);
+    return has_message && take_message(a, ret, ret_worker);
 }
 
 /* Returns whether the holder has spoken in time. A suspended holder may speak again. */

@@ -85,6 +85,7 @@ struct agent {
     bool is_connected;  /* by a connection of its own, with this key */
     uint8_t key[LINK_KEY];
     bool is_ending; /* the holder has told it to end */
+    bool refuses;   /* it has begun to end by itself, and serves the steps that it has */
     bool is_gone;
 };
 

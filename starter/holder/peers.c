@@ -164,7 +164,7 @@ enum { REASON_READS = 32 }; /* of 4 KiB: a pipe's 64 KiB and more */
 struct agent *agent_find(const struct holder *h, const char *host)
 {
     struct agent *a = h->agents;
-    while (a && (a->is_gone || strcmp(a->host, host) != 0))
+    while (a && (a->is_gone || a->refuses || strcmp(a->host, host) != 0))
         a = a->next;
     return a;
 }
@@ -288,7 +288,9 @@ static void has_ended(struct agent *a, uint32_t number, int status)
     if (!s)
         return;
     *at = s->next;
-    asker_tell(s->asker, HOLDER_ENDED, s->host, status, NULL, 0);
+    a->refuses |= status == AGENT_REFUSES;
+    asker_tell(s->asker, status == AGENT_REFUSES ? HOLDER_GONE : HOLDER_ENDED, s->host, status,
+               NULL, 0);
     free(s);
 }
 

@@ -309,6 +309,26 @@ agent idle: ' ]
     all_over
 }
 
+@test "an agent whose task the manager has ended stays for those that it has started: later steps have a new one" {
+    for transport in auto tcp; do
+        run -0 --separate-stderr job "
+            t() { m --transport=$transport \"\$@\"; }"'
+            t --fanout 1 --start-tree 1 -n 4 true; calls
+            old=$(agent h0)
+            kill -9 $(pgrep -P $old -g $old mprun-agent)
+            rm sge/task.h0
+            t -n 4 echo hi; calls
+            x -n 4 sh -c "echo >>began; until [ -e over ]; do sleep .05; done; echo hi" & p=$!
+            began 4
+            t -n 4 echo hi; calls
+            touch over; wait $p; kill -0 $old; echo $?; rm began over sge/calls'
+        echo "$output"
+        [ "$output" = $' 1 h0 1 h1 hi\nhi\nhi\nhi\n 2 h0 1 h1 hi\nhi\nhi\nhi\n 2 h0 1 h1 hi\nhi\nhi\nhi\n0' ]
+        [ -z "$stderr" ]
+        all_over
+    done
+}
+
 # mprun waits for the word of how the worker has ended, which nobody can pass on any more
 @test "kill -9 of a worker, and then of the holder: the step ends, names the host, and has a code" {
     run -0 --separate-stderr job '

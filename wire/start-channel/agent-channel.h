@@ -70,7 +70,8 @@ size_t agent_message_pack(uint32_t number, enum agent_what what, const void *dat
 int agent_message_read(int fd, const uint8_t *key, struct agent_message *ret, struct error *err);
 
 /* Writes the line which tells that the starter of that number has ended with this status, as of
- * waitpid(), with its newline. Returns its length. */
+ * waitpid(), or AGENT_REFUSES, with its newline. Returns its length. */
+enum { AGENT_REFUSES = -1 }; /* no starter has begun, and none will: the agent is ending */
 size_t agent_ended_line(uint32_t number, int status, char ret[AGENT_LINE_MAX]);
 /* Returns whether this is such a line, without the newline. */
 bool agent_ended_read(const char *line, uint32_t *ret_number, int *ret_status);
