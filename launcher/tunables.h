@@ -123,6 +123,9 @@
  * nanoseconds between two. */
 #define HOLDER_TRIES   200
 #define HOLDER_WAIT_NS (5 * 1000 * 1000)
+/* Nanoseconds after a holder's end in which steps that have slots tell the next one, before those
+ * that wait ask it. */
+#define HOLDER_RETAKE_NS (500 * 1000 * 1000)
 /* Another holder is started so often when one has ended without an answer. */
 #define HOLDER_AGAIN 5
 

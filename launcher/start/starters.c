@@ -150,6 +150,7 @@ void starters_begin(struct starters *s)
     s->listeners.is_agents = is_agents;
     s->listeners.arg = s;
     sweep_prepare(s);
+    cores_keep(step->cores, s);
     if (listeners_open(&s->listeners, step->loop, step->hosts, step->links, step->directory->path,
                        &e) == 0)
         grants_await(&s->grants, step->loop, begin, s);

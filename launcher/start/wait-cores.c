@@ -6,13 +6,14 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/must.h"
 #include "common/text/number.h"
 #include "common/text/text.h"
-#include "launcher/start/agents.h"
+#include "launcher/start/starter-private.h"
 #include "launcher/step/signal-mask.h"
 #include "launcher/step/step-fit.h"
 #include "launcher/step/step-placement.h"
@@ -113,6 +114,8 @@ static void wait_for_slots(struct cores_turn *t, struct step_plan *p)
     bool has_said = false;
     pid_t holder;
     for (int i = 0; i <= HOLDER_AGAIN; i++) {
+        if (has_said) /* it was killed: first, steps that have slots tell the next one */
+            nanosleep(&(struct timespec){.tv_nsec = HOLDER_RETAKE_NS}, NULL);
         t->fd = agents_reach_holder(p, true, &holder, &e);
         if (t->fd < 0) {
             why = e.text;
@@ -135,7 +138,33 @@ void cores_await(struct cores_turn *t, struct step_plan *p)
     signal_mask_close();
 }
 
+/* Nothing more comes from the holder but its end. */
+static void readable(void *arg, int fd, unsigned events)
+{
+    struct starters *s = arg;
+    struct cores_turn *t = s->step.cores;
+    struct holder_message m;
+    struct error e;
+    pid_t holder = 0;
+    if (holder_receive(fd, &m, NULL) != 0)
+        return;
+    cores_leave(t);
+    t->fd = agents_reach_holder(s->plan, true, &holder, &e);
+    sweep_spare(s, holder);
+    if (t->fd >= 0 && take_slots(t, s->plan) == 0)
+        cores_keep(t, s);
+    else
+        log_debug("other steps of the job do not know of this one's slots any more");
+}
+
+void cores_keep(struct cores_turn *t, struct starters *s)
+{
+    if (t->fd >= 0)
+        t->io = loop_io_create(s->step.loop, t->fd, LOOP_READ, readable, s);
+}
+
 void cores_leave(struct cores_turn *t)
 {
+    loop_io_destroy(take_ptr(t->io));
     cleanup_close(&t->fd);
 }

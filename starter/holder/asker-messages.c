@@ -151,7 +151,7 @@ void asker_take_message(struct holder *h, struct asker *asker, struct holder_mes
     else if (m->what == HOLDER_TURN)
         take_turn(h, asker);
     else if (m->what == HOLDER_TAKE)
-        asker->has_slots = asker->seen > 0;
+        asker->has_slots = true;
     else if (m->what == HOLDER_KEEP)
         take_keep(h, m->value);
     else if (m->what == HOLDER_DOWN)
