@@ -126,7 +126,7 @@
 /* Nanoseconds after a holder's end in which steps that have slots tell the next one, before those
  * that wait ask it. */
 #define HOLDER_RETAKE_NS (500 * 1000 * 1000)
-/* Another holder is started so often when one has ended without an answer. */
+/* Another holder is started so often when one has ended while it was needed. */
 #define HOLDER_AGAIN 5
 
 /* Seconds before the manager is asked again for room on a host that it had none on. */

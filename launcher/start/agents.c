@@ -229,13 +229,13 @@ static bool is_forked_anew(struct starter *st)
         return false;
     log_debug("host %s: the job's agent there has gone", st->host->name);
     starter_client_ends(st);
-    if (st->all->agents.fd < 0 || st->is_asked_again) {
+    if (st->is_asked_again) {
         start_without_agent(st);
-        return true;
+    } else {
+        st->is_asked_again = true;
+        starter_forget(st);
+        ask_for(st);
     }
-    st->is_asked_again = true;
-    starter_forget(st);
-    ask_for(st);
     return true;
 }
 
@@ -340,16 +340,19 @@ static bool ask(struct agents *a)
 static void holder_is_gone(struct agents *a)
 {
     struct starters *s = a->starters;
-    agents_close(a);
-    if (!a->has_answered && !a->is_leaving && a->again++ < HOLDER_AGAIN && ask(a))
-        return; /* it was about to end */
+    bool is_to_ask = false;
     log_debug("the holder of the job's agents has gone");
+    agents_close(a);
     for (size_t i = 0; i < s->plan->nused; i++) {
+        if (s->of[i].agent == AGENT_FORKS)
+            nobody_tells(&s->of[i]);
+        is_to_ask |= is_to_come(&s->of[i]);
+    }
+    if (!is_to_ask || (!a->is_leaving && a->again++ < HOLDER_AGAIN && ask(a)))
+        return;
+    for (size_t i = 0; i < s->plan->nused; i++)
         if (is_to_come(&s->of[i]))
             start_without_agent(&s->of[i]);
-        else if (s->of[i].agent == AGENT_FORKS)
-            nobody_tells(&s->of[i]);
-    }
 }
 
 static void readable(void *arg, int fd, unsigned events)
@@ -358,7 +361,6 @@ static void readable(void *arg, int fd, unsigned events)
     struct holder_message m;
     int rc;
     while ((rc = holder_receive(fd, &m, NULL)) > 0) {
-        a->has_answered = true;
         if (m.what != HOLDER_BYE && m.host < a->starters->plan->nused)
             take(&a->starters->of[m.host], &m);
         if (m.what == HOLDER_BYE || a->fd < 0)
@@ -428,7 +430,7 @@ bool agents_take(struct starter *st)
     int none;
     if (st->agent != AGENT_MISSING)
         return false;
-    if (st->client_is_starter || st->said.fd < 0 ||
+    if (st->client_is_starter || st->said.fd < 0 || st->all->agents.fd < 0 ||
         !st->all->plan->adapter->hand_over(st->all->starting, (size_t)st->host->launch_index,
                                            &none)) {
         agents_cannot(st);

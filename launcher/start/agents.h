@@ -21,9 +21,9 @@ struct agents { /* agents.c alone changes it */
     int fd; /* to the holder; -1: there are no agents */
     struct loop_io *io;
     pid_t holder; /* 0: not known */
-    bool has_answered, is_leaving;
+    bool is_leaving;
     size_t nasked;              /* hosts that the holder has not answered for yet */
-    int again;                  /* times that the holder ended before it answered */
+    int again;                  /* times that another holder was asked */
     struct loop_timer patience; /* runs from agents_leave() on */
 };
 

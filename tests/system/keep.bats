@@ -291,6 +291,23 @@ agent idle: ' ]
     all_over
 }
 
+@test "kill -9 of the holder while many steps wait for an agent: one of them starts it, by the next holder" {
+    echo '[ ! -e slow ] || { touch at; until [ -e go ]; do sleep .02; done; }' >sge/does.h1
+    run -0 --separate-stderr job '
+        touch slow; all=
+        x -n 4 true & all="$all $!"
+        until [ -e at ]; do sleep .02; done
+        for i in $(seq 9); do x -v -n 4 true 2>said.$i & all="$all $!"; done
+        until [ "$(grep -c "agent there forks" said.* | grep -c :1)" = 9 ]; do sleep .02; done
+        kill -9 $(holder); rm slow
+        sleep .5; touch go
+        for p in $all; do wait $p || echo code $?; done
+        calls; cat said.* | grep "has no room"; true'
+    echo "$output $stderr"
+    [[ $output =~ ^' 1 h0 '[23]' h1 '$ ]]
+    all_over
+}
+
 # the holder, which wakes late, writes to the agent before it sees its end
 @test "kill -9 of an agent: its step ends and names the host, the next step has a new one" {
     run -0 --separate-stderr job '
