@@ -199,7 +199,7 @@ static void judge_end(struct run *r, const struct rank_end *end, const Mprun__Ex
     if (queue_rank_ended(r->queue, w, end, !m->killed_by_us))
         return;
     rank_failures_ended(&r->rank_failures, end, !m->killed_by_us);
-    if (end->cause == END_OK && !m->joined && w->root == 0) /* nobody waits for a tool's ranks */
+    if (end->cause == END_OK && !m->joined && w->is_awaited)
         rank_failures_ended_without_init(&r->rank_failures, end);
 }
 

@@ -210,6 +210,18 @@ static bool is_of_rank(const Mprun__Spawn *m)
     return m->parent && m->parent->rank != RANK_ALL;
 }
 
+/* An MPI asks, and waits for MPI_Init of the new ranks: by PMI-1 or PMI-2, or Open MPI. */
+static bool is_of_mpi(const Mprun__Spawn *m)
+{
+    static const char port[] = "OMPI_PARENT_PORT=";
+    bool is_of_open_mpi = false;
+    for (size_t i = 0; i < m->n_apps; i++)
+        for (size_t k = 0; k < m->apps[i]->n_env; k++)
+            is_of_open_mpi |= m->apps[i]->env[k].len >= strlen(port) &&
+                              memcmp(m->apps[i]->env[k].data, port, strlen(port)) == 0;
+    return m->pmi || is_of_open_mpi;
+}
+
 /* The same bytes for all hosts, as the first LAUNCH. */
 static void launch(struct spawner *s, const struct world *world, const Mprun__Spawn *m)
 {
@@ -386,6 +398,7 @@ void spawner_request(struct spawner *s, struct host *from, const Mprun__Spawn *m
         return;
     }
     world->is_starting = true;
+    world->is_awaited = is_of_mpi(m);
     struct spawn_wait *wait = must(malloc(sizeof(*wait)));
     *wait = (struct spawn_wait){.next = s->waiting,
                                 .host = from,

@@ -68,6 +68,7 @@ void worlds_init(struct worlds *w, const struct step_plan *plan)
     strcpy(world->nspace, s->nspace);
     world->apps = s->apps;
     world->napps = s->napps;
+    world->is_awaited = true;
 }
 
 void worlds_free(struct worlds *w)

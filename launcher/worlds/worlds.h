@@ -13,7 +13,7 @@
 
 struct step_plan;
 
-struct world { /* others only read it; the last three are spawn.c's */
+struct world { /* others only read it; the last four are spawn.c's */
     struct world *next;
     uint32_t number, nranks;
     uint32_t root;          /* the world that mprun has started, from whose ranks this one comes */
@@ -25,6 +25,7 @@ struct world { /* others only read it; the last three are spawn.c's */
     char nspace[64];       /* its PMIx namespace; secret, see model/step.h */
     bool is_told;          /* other steps of the job know it */
     uint32_t known, ended; /* ranks that have been started or have ended; that have ended */
+    bool is_awaited;       /* by ranks in MPI_Init, or an MPI that has asked for it */
     bool is_starting;      /* somebody waits for it */
     bool is_killed;        /* its ranks are to be killed */
     bool has_failed;       /* some of its ranks could not be started: it is being killed */

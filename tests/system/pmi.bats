@@ -568,9 +568,13 @@ rank 1 on $last: sh, PROC EXECUTING" ]
     done
 }
 
-@test "PMIx: what a tool starts beside ranks of an MPI may end without MPI_Init" {
+@test "PMIx: what a tool, or a rank that is no MPI, starts may end without MPI_Init" {
     needs_pmix_tool
     needs_probe
+    run -0 --separate-stderr mprun -q -n 1 "$PROBE" spawn-program sleep 0.3
+    [ -z "$stderr" ]
+    run -1 --separate-stderr mprun -q -n 1 "$PROBE" spawn-program sleep 0.3 OMPI_PARENT_PORT=1.0:2
+    [[ $stderr == "mprun: rank 1.0 on "*" exited without MPI_Init, in which other ranks wait for it; the other ranks are ended" ]]
     mprun_start -q -n 1 "$PROBE" names ^over
     find_server
     for _ in 1 2; do # the first has ended when the second is started

@@ -699,16 +699,19 @@ static void input_pushed(pmix_status_t status, void *cbdata)
     pushed = status;
 }
 
-/* Of what cannot be, with a text that is none. */
-static pmix_status_t spawn_nothing(void)
+/* With a text that is none. variable: as an MPI sets one; NULL: none. */
+static pmix_status_t spawn_one(const char *program, const char *argument, const char *variable)
 {
     pmix_app_t app;
     pmix_info_t info;
     pmix_nspace_t child;
     PMIX_APP_CONSTRUCT(&app);
-    app.cmd = strdup("./nothing");
+    app.cmd = strdup(program);
+    pmix_argv_append_nosize(&app.argv, program);
+    pmix_argv_append_nosize(&app.argv, argument);
     app.maxprocs = 1;
-    pmix_argv_append_nosize(&app.env, "OMPI_PARENT_PORT=1.0:2");
+    if (variable)
+        pmix_argv_append_nosize(&app.env, variable);
     PMIX_INFO_LOAD(&info, PMIX_PERSONALITY, NULL, PMIX_STRING);
     pmix_status_t rc = PMIx_Spawn(&info, 1, &app, 1, child);
     PMIX_APP_DESTRUCT(&app);
@@ -735,7 +738,7 @@ static int refused(void)
     printf("credential: %s\n", PMIx_Error_string(PMIx_Get_credential(NULL, 0, &bytes)));
     query();
     fence(0, 0); /* the namespaces are as they were */
-    printf("spawn: %s\n", PMIx_Error_string(spawn_nothing()));
+    printf("spawn: %s\n", PMIx_Error_string(spawn_one("./nothing", "", "OMPI_PARENT_PORT=1.0:2")));
     return 0;
 }
 
@@ -943,6 +946,8 @@ static int run(int argc, char **argv)
         return wait_in_vain(argv[0], argv[2], false);
     if (!strcmp(what, "get-in-vain"))
         return wait_in_vain(argv[0], argv[2], true);
+    if (!strcmp(what, "spawn-program"))
+        return spawn_one(argv[2], argv[3], argv[4]);
     if (!strcmp(what, "linger"))
         return (int)sleep(1);
     if (!strcmp(what, "lookup"))
