@@ -289,10 +289,16 @@ static int check_sequence(const struct plan *p, const struct allocation *a,
                           const struct plan_options *o, struct error *err)
 {
     int may = o->oversubscribe < 0 ? a->may_oversubscribe : o->oversubscribe;
-    for (size_t i = 0; o->host_of && !may && i < p->nhosts; i++) {
+    for (size_t i = 0; o->host_of && i < p->nhosts; i++) {
         uint32_t n = rank_set_count(&p->hosts[i]), slots = a->hosts[i].slots.value;
+        uint32_t most = a->hosts[i].max_slots;
         char each[32];
-        if ((uint64_t)n * cores_each(o) > slots)
+        if (most && n > most)
+            return error_set(err, EINVAL,
+                             "place %" PRIu32 " rank%s on '%s', as is asked for: it takes no more "
+                             "than %" PRIu32 " (max_slots); name other hosts",
+                             n, plural(n), a->hosts[i].name, most);
+        if (!may && (uint64_t)n * cores_each(o) > slots)
             return error_set(err, EINVAL,
                              "place %" PRIu32 " rank%s%s on '%s', as is asked for: it has %" PRIu32
                              " slot%s (%s); name other hosts, or allow more ranks than slots with "

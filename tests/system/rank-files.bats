@@ -14,6 +14,15 @@ refused() {
     [[ $stderr == "mprun: "*"$words"* ]] || { echo "expected: $words"; return 1; }
 }
 
+@test "a host's max_slots hold for a rank file, too, also with --oversubscribe" {
+    printf 'a max_slots=1\nb\n' >hosts
+    printf 'rank %d=a slot=0\n' 0 1 >ranks
+    for words in --quiet --oversubscribe; do
+        run -125 --separate-stderr mprun -f hosts $words --rankfile ranks --dry-run true
+        [[ $stderr == *"place 2 ranks on 'a', as is asked for: it takes no more than 1 (max_slots); name other hosts" ]]
+    done
+}
+
 @test "each rank is on the host and the cores that the file says" {
     cat >ranks <<END
 # comments and empty lines are left out
