@@ -161,10 +161,13 @@ static void on_frame(void *arg, struct link *l, enum frame_type type, const uint
         server_fail(&p->server, &err);
 }
 
-/* The worker is dead, and its ranks die with it. */
+/* The worker is dead, and its ranks die with it; or a rank has asked for more than a message takes.
+ */
 static void on_closed(void *arg, struct link *l, const struct error *why)
 {
     struct mppmi *p = arg;
+    if (why->code == EMSGSIZE)
+        log_error("%s", why->text);
     server_lose(&p->server);
 }
 

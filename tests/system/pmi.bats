@@ -277,6 +277,13 @@ needs_probe() {
     done
 }
 
+@test "PMIx: what a rank asks for and no message takes ends the step with a sentence" {
+    needs_probe
+    run -125 --separate-stderr mprun -q -n 1 "$PROBE" publish-much 68000000
+    printf '%s\n' "$output" "$stderr"
+    [[ $stderr == *"mppmi on $(hostname): mppmi: NAME_REQUEST of 680000"*" bytes is longer than a message may be (67108864)"* ]]
+}
+
 @test "PMIx: questions about the step are answered, and what mppmi does not do is an error at once" {
     needs_probe
     run -0 --separate-stderr mprun -q --rm local:2 --oversubscribe -n 2 "$PROBE" refused

@@ -140,6 +140,17 @@ static int lookup(void)
     return 0;
 }
 
+static int publish_much(int bytes)
+{
+    pmix_info_t info;
+    char *text = malloc((size_t)bytes + 1);
+    memset(text, 'x', (size_t)bytes);
+    text[bytes] = 0;
+    PMIX_INFO_LOAD(&info, "much", text, PMIX_STRING);
+    free(text);
+    return PMIx_Publish(&info, 1);
+}
+
 /* A rank tells another that it has come so far. */
 static void say(const char *name)
 {
@@ -952,6 +963,8 @@ static int run(int argc, char **argv)
         return (int)sleep(1);
     if (!strcmp(what, "lookup"))
         return lookup();
+    if (!strcmp(what, "publish-much"))
+        return publish_much(a);
     if (!strcmp(what, "query"))
         return query();
     if (!strcmp(what, "keys"))
