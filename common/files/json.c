@@ -175,14 +175,16 @@ static int replace_file(const char *path, const char *text, struct error *err)
     return failed ? -1 : 0;
 }
 
-/* Devices, pipes and the like are written to; a symbolic link is followed to what it names. */
+/* Devices, pipes and the like are written to; a symbolic link is followed to what it names, or will
+ * name. */
 static int write_path(const char *path, const char *text, struct error *err)
 {
     struct stat st;
-    if (stat(path, &st) < 0)
+    if (stat(path, &st) < 0 && lstat(path, &st) < 0)
         return replace_file(path, text, err);
     if (!S_ISREG(st.st_mode)) {
-        AUTO_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+        AUTO_CLOSE int fd =
+            open(path, O_WRONLY | O_CLOEXEC | (S_ISLNK(st.st_mode) ? O_CREAT : 0), 0666);
         if (fd < 0)
             return error_errno(err, errno, "open '%s'", path);
         return write_text(fd, text, path, err);

@@ -170,6 +170,9 @@ END
     run -3 --separate-stderr mprun -n 2 --report-json report.json sh -c 'exit $((3 * MPRUN_RANK))'
     python3 -c 'import json; d = json.load(open("report.json")); assert d["step"]["exit_code"] == 3; assert len(d["ranks"]) == 2'
     [ -z "$(find . -name 'report.json?*')" ]
+    ln -s there.json link.json
+    mprun -n 1 --report-json link.json true
+    [[ -L link.json && -s there.json ]]
     mprun -n 1 --report-json - true >out
     python3 -c 'import json; json.load(open("out"))'
 }
