@@ -32,6 +32,7 @@ struct command {
     SLIST_ENTRY(command) list; /* of those that run */
     enum command_state state;
     uint32_t world;    /* while it runs */
+    int64_t host;      /* of its first rank; -1: not known */
     uint32_t failures; /* how often it has failed */
     bool has_failed;   /* this time; end and why say how */
     bool has_aborted;  /* this time: how ranks end after that does not count */
@@ -169,6 +170,7 @@ static void has_begun(struct queue *q, struct command *c, uint32_t world)
 {
     c->state = COMMAND_RUNNING;
     c->world = world;
+    c->host = worlds_host_of(q->step.worlds, (struct rank_name){.world = world});
     c->has_failed = false;
     c->has_aborted = false;
     c->start_ns = loop_wallclock_ns();
@@ -300,14 +302,13 @@ static void say_failure(struct queue *q, const struct command *c, bool is_last)
         log_warn("%s", text);
 }
 
-static void write_log(struct queue *q, const struct command *c, const struct world *w)
+static void write_log(struct queue *q, const struct command *c)
 {
     int code = c->has_failed ? exit_code_of_rank(&c->end) : 0;
     bool is_signal = c->has_failed && (c->end.cause == END_SIGNAL || c->end.cause == END_LIMIT);
-    int64_t host = worlds_host_of(q->step.worlds, (struct rank_name){.world = w->number});
     const struct joblog_line l = {
         .number = number_of(q, c),
-        .host = host < 0 ? "-" : q->step.hosts->plan->used.hosts[host].name,
+        .host = c->host < 0 ? "-" : q->step.hosts->plan->used.hosts[c->host].name,
         .start_ns = c->start_ns,
         .end_ns = loop_wallclock_ns(),
         .code = is_signal ? 0 : code,
@@ -340,7 +341,7 @@ void queue_world_ended(struct queue *q, const struct world *w)
     if (c->has_failed)
         say_failure(q, c, is_last);
     if (is_last)
-        write_log(q, c, w);
+        write_log(q, c);
     c->state = !is_last ? COMMAND_DUE : c->has_failed ? COMMAND_FAILED : COMMAND_SUCCEEDED;
     q->nfailed += c->state == COMMAND_FAILED;
     q->nsucceeded += c->state == COMMAND_SUCCEEDED;

@@ -211,6 +211,18 @@ good" ]
 }
 
 # as a full disk leaves it, or a kill
+@test "--joblog has the host of the command's first rank, not of ranks that it spawns and that end later" {
+    cat >rank.pl <<'END'
+use IO::Handle;
+exit select undef, undef, undef, 0.5 if $ENV{PMI_SPAWNED};
+open F, "+<&=", $ENV{PMI_FD}; F->autoflush;
+for ("cmd=init pmi_version=1 pmi_subversion=1\n", "mcmd=spawn\nnprocs=1\nexecname=$^X\narg1=$0\nargcnt=1\ntotspawns=1\nspawnssofar=1\nendcmd\n",
+     "cmd=finalize\n") { print F $_; <F> }
+END
+    queue -q --universe 2 --pmi pmi1 --joblog log --queue ::: perl rank.pl ::: 1
+    [[ $status = 0 && $(tail -n 1 log | cut -f 2) = *-0 ]]
+}
+
 @test "--resume goes on behind a line of the joblog that was not written to its end" {
     queue --joblog log --queue ::: echo ::: a b c
     last=$(tail -c 2 log)
