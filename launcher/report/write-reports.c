@@ -5,8 +5,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/files/fdio.h"
 #include "common/files/json.h"
 #include "common/must.h"
 #include "common/text/text.h"
@@ -76,7 +78,7 @@ static void print_reports(const struct report_options *o, const struct report *r
     else if (o->containment) /* the other has it, too */
         report_print_containment(report, out);
     AUTO_FREE char *text = text_end(&writer);
-    fputs(text, stderr);
+    (void)fd_write_all(STDERR_FILENO, text, strlen(text)); /* whose pipe may not be waited for */
 }
 
 int step_report_check(const struct cmdline *cmd, struct error *err)

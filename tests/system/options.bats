@@ -177,6 +177,27 @@ END
     python3 -c 'import json; json.load(open("out"))'
 }
 
+@test "--report usage comes whole through a pipe that is not waited for and is read late" {
+    needs_tool python3
+    seq 100 >many
+    export MPRUN
+    run -0 python3 - <<'END'
+import fcntl, os, subprocess, time
+reads, writes = os.pipe()
+fcntl.fcntl(writes, fcntl.F_SETFL, os.O_NONBLOCK)
+fcntl.fcntl(writes, fcntl.F_SETPIPE_SZ, 4096)
+mprun = subprocess.Popen([os.environ["MPRUN"], "-q", "--overlap", "--report", "usage=all", "--queue", "many", "true"],
+                         stderr=writes, stdin=subprocess.DEVNULL)
+os.close(writes)
+text = os.read(reads, 100)
+time.sleep(0.5)
+while more := os.read(reads, 4096):
+    text += more
+assert mprun.wait() == 0
+assert text.count(b" ok\n") == 100, text[-200:]
+END
+}
+
 @test "doc/report.md: what it does with jq works" {
     command -v jq >/dev/null || skip "jq is not installed"
     run -3 --separate-stderr mprun -n 2 --report-json usage.json sh -c 'exit $((MPRUN_RANK * 3))'
