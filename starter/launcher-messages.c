@@ -144,8 +144,11 @@ static int take_input(struct host *h, const uint8_t *p, size_t n)
     return 0;
 }
 
+/* A host that is ending already has not taken LAUNCH, and has no ranks. */
 static int take_present_ask(struct host *h, const Mprun__PresentAsk *m)
 {
+    if (!h->has_launch)
+        return 0;
     if (m->amounts) {
         usage_amounts_send(&h->with, m->turn, m->amounts);
         sampled_limits_compare(&h->limits);

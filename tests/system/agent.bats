@@ -264,6 +264,26 @@ gone() { echo "while kill -0 \$(cat $1.pid) 2>/dev/null; do sleep .02; done"; }
     lost_at_start "$(gone n1); (trap : TERM; $(gone n0)) &" :
 }
 
+@test "a host that is told to end before LAUNCH comes, and is then asked what its ranks use, ends as it was told" {
+    local worker code=0
+    does n0 'echo $$ >keeper'
+    does n1 'until [ -e go ]; do sleep .02; done'
+    mprun_start --agent "$AGENT" --fanout 0 --verbose --host n0,n1 --limit mem=2G sh -c 'touch up; sleep 1000'
+    has_worker() { [ -s keeper ] && worker=$(pgrep -P "$(cat keeper)" -x mpstarter); }
+    wait_until 10 has_worker
+    sleep 1 # it has its place
+    kill -STOP "$worker"
+    touch go
+    wait_until 10 test -e up
+    sleep 1 # it is asked
+    kill -TERM "$worker"
+    kill -CONT "$worker"
+    mprun_wait || code=$?
+    [ "$code" -eq 143 ]
+    grep -q 'received SIGTERM; ending its ranks' "$MPRUN_ERR"
+    [ -z "$(grep 'was killed by signal' "$MPRUN_ERR")" ]
+}
+
 @test "--start-concurrency: no more are on their way at once, and all are started" {
     for host in n0 n1; do does $host "until [ -e $TMPDIR/go ]; do sleep .02; done"; done
     for host in n2 n3 n4; do does $host "[ -e $TMPDIR/go ] || echo \$host too early >>$TMPDIR/early"; done
