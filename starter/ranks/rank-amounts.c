@@ -126,6 +126,19 @@ static void forget(const struct amounts_look *l, uint64_t amounts[LIMIT_KIND_COU
     amounts[LIMIT_CPU_TIME] = cpu;
 }
 
+/* Its cgroup has also counted processes that have ended without a parent that waited for them. */
+static void count_cpu(struct rank *r)
+{
+    struct usage counted = {0};
+    if (r->leaf && r->all->with->containment->level == TRACK_RANK)
+        cgroup_leaf_usage(r->leaf, &counted);
+    if (usage_cpu_seconds(&counted) >= 0)
+        r->looked[LIMIT_CPU_TIME] = counted.value[USAGE_CPU_USER] + counted.value[USAGE_CPU_SYSTEM];
+    else if (r->pid == 0)
+        r->looked[LIMIT_CPU_TIME] +=
+            r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
+}
+
 static void look_at(const struct ranks *all, struct amounts_look *l, struct rank *r)
 {
     pid_t *pids = NULL;
@@ -135,9 +148,8 @@ static void look_at(const struct ranks *all, struct amounts_look *l, struct rank
         add_processes(l, pids, n, r->looked);
         r->looked[LIMIT_WALL_TIME] = wall_time(all, r);
     }
-    if (r->pid == 0 && (l->kinds & CPU_KIND))
-        r->looked[LIMIT_CPU_TIME] +=
-            r->usage.value[USAGE_CPU_USER] + r->usage.value[USAGE_CPU_SYSTEM];
+    if (l->kinds & CPU_KIND)
+        count_cpu(r);
 }
 
 static bool is_rank(const struct ranks *all, pid_t pid)

@@ -173,6 +173,18 @@ PY
     run -137 --separate-stderr mprun -n 1 --limit rank:cput=2s \
         sh -c 'for i in 1 2 3; do sh -c "ulimit -t 1; while :; do :; done" & done; wait; exec sleep 60'
     said 'rank 0 on [^ ]+ exceeded its limit of CPU time: [0-9.]+ s of 2.00 s \(--limit rank:cput\); all ranks are ended'
+    # of processes that have ended, and that the rank did not wait for, too
+    cat >orphans <<'EOF'
+for i in 1 2 3 4; do
+    rm -f pid
+    (sh -c 'ulimit -t 1; echo $$ >pid; while :; do :; done' &)
+    until [ -s pid ]; do sleep .02; done
+    while kill -0 "$(cat pid)" 2>/dev/null; do sleep .05; done
+done
+exec sleep 60
+EOF
+    run -137 --separate-stderr mprun -n 1 --limit cput=2s sh orphans
+    said 'the step exceeded its limit of CPU time: [0-9.]+ s of 2.00 s \(--limit cput\)'
 }
 
 @test "limits of each process are hard, and the report says what holds which" {
