@@ -143,11 +143,10 @@ static void look_at(const struct ranks *all, struct amounts_look *l, struct rank
 {
     pid_t *pids = NULL;
     forget(l, r->looked);
-    if (r->state == RANK_RUNNING) {
-        int n = l->kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
-        add_processes(l, pids, n, r->looked);
+    int n = l->kinds & ~(1u << LIMIT_WALL_TIME) ? ranks_pids(r->all, r->local, &pids) : 0;
+    add_processes(l, pids, n, r->looked);
+    if (r->state == RANK_RUNNING)
         r->looked[LIMIT_WALL_TIME] = wall_time(all, r);
-    }
     if (l->kinds & CPU_KIND)
         count_cpu(r);
 }

@@ -168,10 +168,11 @@ static void signal_world(const struct ranks *s, int signo)
 void ranks_kill_for_limit(struct ranks *all, struct rank_name name, const char *text)
 {
     struct rank *r = ranks_find(all, name);
-    if (!r || r->state != RANK_RUNNING || r->limit_text)
+    if (!r || r->limit_text)
         return;
-    r->limit_text = must(strdup(text));
-    signal_rank(r, SIGKILL);
+    if (r->state == RANK_RUNNING)
+        r->limit_text = must(strdup(text));
+    signal_rank(r, SIGKILL); /* or what it has left behind */
 }
 
 void ranks_signal(const struct ranks *all, int signo)

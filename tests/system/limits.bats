@@ -44,6 +44,16 @@ PY
     [ "$(grep -c touched <<<"$output")" -eq 3 ]
 }
 
+@test "what a rank has left behind counts in the step's limits: the step ends for it, or it alone" {
+    leaves() { mprun --oversubscribe -n 2 --limit procs=6 "$@" sh -c '[ $MPRUN_RANK = 1 ] || { for i in 1 2 3 4 5 6 7 8; do sleep 30 & done; exit 0; }; sleep 4; echo others'; }
+    run -137 --separate-stderr leaves
+    [[ $stderr == *"the step exceeded its limit of processes: "* && -z $output ]]
+    mprun --containment=rank -n 1 true || return 0
+    run -0 --separate-stderr leaves --containment=rank --on-limit kill-rank
+    [ "$output" = others ]
+    [[ $stderr != *exceeded* ]]
+}
+
 @test "a segment that several ranks share counts once; CPU time is that of children, too" {
     local spin
     cat > share.py <<'PY'
