@@ -151,15 +151,6 @@ static void look_at(const struct ranks *all, struct amounts_look *l, struct rank
         count_cpu(r);
 }
 
-static bool is_rank(const struct ranks *all, pid_t pid)
-{
-    for (const struct ranks *s = all; s; s = s->next)
-        for (uint32_t i = 0; i < s->n; i++)
-            if (s->ranks[i].pid == pid)
-                return true;
-    return false;
-}
-
 /* Adds processes that belong to no known rank: orphans, which are this process's children. */
 static void add_orphans(const struct ranks *s, struct amounts_look *l)
 {
@@ -168,7 +159,7 @@ static void add_orphans(const struct ranks *s, struct amounts_look *l)
     int n = proc_children(getpid(), &children);
     for (int i = 0; i < n; i++) {
         pid_t *pids = NULL;
-        bool is_orphan = children[i] != server && !is_rank(s, children[i]);
+        bool is_orphan = children[i] != server && !ranks_have_pid(s, children[i]);
         int found = is_orphan ? process_tree_pids(children[i], &pids) : 0;
         add_processes(l, pids, found, l->others);
     }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/machine/cpus.h"
@@ -18,6 +19,8 @@
 #include "starter/binding/gpu-shares.h"
 #include "starter/binding/rank-binding.h"
 #include "starter/containment/step-containment.h"
+#include "starter/pmi/pmi-server.h"
+#include "starter/process-tree.h"
 #include "starter/ranks/ranks-private.h"
 #include "starter/tunables.h"
 #include "wire/messages/launch.h"
@@ -187,12 +190,27 @@ static void freeze_stopped(void *arg)
         loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
 }
 
+/* Of processes that have lost their parent nothing but a rank's own cgroup knows whose they are:
+ * they are this process's children. */
+static void signal_orphans(const struct ranks *all, int signo)
+{
+    pid_t server = all->with->pmi ? all->with->pmi->pid : 0;
+    AUTO_FREE pid_t *children = NULL;
+    if (all->with->containment->level == TRACK_RANK)
+        return;
+    int n = proc_children(getpid(), &children);
+    for (int i = 0; i < n; i++)
+        if (children[i] != server && !ranks_have_pid(all, children[i]))
+            process_tree_signal(children[i], signo);
+}
+
 void ranks_suspend(struct ranks *all)
 {
     if (!all->with) /* before LAUNCH */
         return;
     all->suspended = all->suspended ? all->suspended : loop_now();
     ranks_signal(all, SIGSTOP);
+    signal_orphans(all, SIGSTOP);
     loop_timer_stop(&all->freeze);
     loop_timer_init(&all->freeze, all->with->loop, freeze_stopped, all);
     loop_timer_start(&all->freeze, STOP_LOOK_SECONDS, 0);
@@ -213,6 +231,7 @@ void ranks_resume(struct ranks *all)
     if (tree)
         (void)cgroup_tree_freeze(tree, false);
     ranks_signal(all, SIGCONT);
+    signal_orphans(all, SIGCONT);
     if (pause > 0)
         tell_mprund(all, given_back);
 }

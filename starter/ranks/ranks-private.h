@@ -99,6 +99,7 @@ const struct idset *rank_affinity(const struct rank *r);
 /* Returns a rank of this host, in whatever incarnation: the PMI server does not know that. NULL: it
  * is not here. */
 struct rank *ranks_find(const struct ranks *all, struct rank_name name);
+bool ranks_have_pid(const struct ranks *all, pid_t pid); /* of a rank, not of what it has started */
 
 /* ---- rank-process.c -------------------------------------------------------------------------- */
 

@@ -91,6 +91,15 @@ struct rank *ranks_find(const struct ranks *s, struct rank_name name)
     return local < 0 ? NULL : &s->ranks[local];
 }
 
+bool ranks_have_pid(const struct ranks *all, pid_t pid)
+{
+    for (const struct ranks *s = all; s; s = s->next)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->ranks[i].pid == pid)
+                return true;
+    return false;
+}
+
 /* ---- starting -------------------------------------------------------------------------------- */
 
 static void cancel_waiting(struct ranks *s)

@@ -229,10 +229,21 @@ mprctl_says() {
     mprctl_says 1 "no step $step of yours" resume "$step"
 }
 
+@test "processes that have lost their parent are suspended, too, where ranks have no cgroups" {
+    mprun_start -n 1 --containment=tree sh -c 'echo $MPRUN_STEP_ID >step; (sh -c "echo \$\$ >orphan; exec sleep 1000" &); exec sleep 1000'
+    wait_until 10 test -s orphan
+    wait_until 10 mprctl suspend "$(cat step)"
+    wait_until 10 has_state "$(cat orphan)" T
+    mprctl resume "$(cat step)"
+    wait_until 10 has_state "$(cat orphan)" S
+    kill -TERM "$MPRUN_PID"
+    ends_with 143
+}
+
 @test "--stuck: a rank that is suspended is not stuck" {
     mprun_start -n 1 --stuck 2 sh -c 'echo $MPRUN_STEP_ID >step; while :; do :; done'
     wait_until 10 test -s step
-    mprctl suspend "$(cat step)"
+    wait_until 10 mprctl suspend "$(cat step)"
     sleep 4
     mprctl resume "$(cat step)"
     kill -TERM "$MPRUN_PID"
