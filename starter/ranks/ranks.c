@@ -314,6 +314,14 @@ bool ranks_are_running(const struct ranks *all)
     return s;
 }
 
+bool ranks_of_world_have_ended_well(const struct ranks *s)
+{
+    uint32_t i = 0;
+    while (i < s->n && s->ranks[i].state == RANK_ENDED && s->ranks[i].status == 0)
+        i++;
+    return i == s->n;
+}
+
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret)
 {
     return processes_of(&s->ranks[local], ret);

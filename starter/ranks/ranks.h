@@ -92,8 +92,9 @@ void ranks_pmi_gone(struct ranks *all, struct rank_name name);
 void ranks_pmi_ended(struct ranks *all); /* or has ended, and answers no more */
 
 bool ranks_of_world_have_ended(const struct ranks *s); /* those of this world alone */
-bool ranks_have_ended(const struct ranks *all);        /* all have, and mprun was told */
-bool ranks_are_running(const struct ranks *all);       /* at least one is */
+bool ranks_of_world_have_ended_well(const struct ranks *s);
+bool ranks_have_ended(const struct ranks *all);  /* all have, and mprun was told */
+bool ranks_are_running(const struct ranks *all); /* at least one is */
 /* Lists the processes of the rank with this index in its world on this host. Returns their number
  * with *ret, which the caller frees; 0 or -1: none, and *ret is not set. */
 int ranks_pids(const struct ranks *s, uint32_t local, pid_t **ret);

@@ -76,7 +76,8 @@ static struct spawned_world *find(const struct spawned_worlds *all, uint32_t wor
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* Gives back cores and GPUs of worlds whose ranks have all ended here. */
+/* Gives back cores and GPUs of worlds whose ranks have all ended here. One that has failed may
+ * start again until mprun says that the world has ended, which it does not say of the first. */
 static void free_parts(struct spawned_worlds *all)
 {
     if (ranks_of_world_have_ended(all->with->ranks)) {
@@ -84,7 +85,7 @@ static void free_parts(struct spawned_worlds *all)
         gpu_shares_give_back(all->with->gpus);
     }
     for (struct spawned_world *w = all->first; w; w = w->next)
-        if (ranks_of_world_have_ended(&w->ranks)) {
+        if (w->has_ended || ranks_of_world_have_ended_well(&w->ranks)) {
             rank_binding_end(&w->binding);
             gpu_shares_give_back(&w->gpus);
         }
