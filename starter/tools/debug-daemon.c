@@ -130,6 +130,8 @@ static int start(struct debug_daemon *d, char **argv, char **envp, struct error 
     s.argv = argv;
     s.envp = envp;
     s.directory = app->directory;
+    s.umask = d->with->launch->step.umask;
+    s.limits = d->with->launch->step.soft_limits;
     if (set_birth(d->with, &s, &birth, err) < 0)
         return -1;
     d->tool = (struct host_tool){.said = said, .ended = ended, .arg = d, .fd = -1};

@@ -186,6 +186,8 @@ END
     [[ $stderr == *"--debug-daemon: execute 'no-such-daemon': not found in PATH"* ]]
     run -0 --separate-stderr mprun -n 1 --debug-daemon 'sh -c "exit 7"' sleep 1
     [[ $stderr == *"debug daemon on "*" exited with code 7"* ]]
+    (umask 027 && ulimit -S -n 200 && mprun -n 1 --debug-daemon 'sh -c "echo umask \$(umask), files \$(ulimit -n)"' sleep 1 2>said)
+    grep -q ': umask 0027, files 200$' said
 }
 
 @test "--stuck names ranks that do nothing while others compute, with where they wait, once" {
