@@ -134,7 +134,7 @@ void rank_failures_describe(const struct rank_failures *f, const struct rank_end
     describe(f, end, "", to, n);
 }
 
-bool rank_failures_is_readers(const struct rank_failures *f, const struct rank_end *end)
+static bool is_readers(const struct rank_failures *f, const struct rank_end *end)
 {
     bool is_shells = end->cause == END_CODE && end->code == 128 + SIGPIPE; /* of its command */
     return f->reader_left && (is_shells || (end->cause == END_SIGNAL && end->code == SIGPIPE));
@@ -150,7 +150,7 @@ void rank_failures_explain(struct rank_failures *f)
     describe(f, first, then(f, first), text, sizeof(text));
     verdict_explain(f->verdict, text);
     /* `mprun ... | head`: the reader had enough, which is no failure to tell of */
-    if (rank_failures_is_readers(f, first))
+    if (is_readers(f, first))
         return;
     if (first->cause == END_LIMIT)
         step_limits_say_killed(f->plan);

@@ -46,7 +46,6 @@ void rank_failures_ended_without_init(struct rank_failures *f, const struct rank
 void rank_failures_init_called(struct rank_failures *f);
 /* The reader of mprun's output has closed it: do not report a rank that dies of that. */
 void rank_failures_reader_left(struct rank_failures *f);
-bool rank_failures_is_readers(const struct rank_failures *f, const struct rank_end *end);
 
 /* Writes how the rank has ended, without the consequences, to to[n]. */
 void rank_failures_describe(const struct rank_failures *f, const struct rank_end *end, char *to,

@@ -273,7 +273,8 @@ bool queue_rank_ended(struct queue *q, const struct world *w, const struct rank_
 {
     if (!q || verdict_is_ending(q->step.verdict))
         return false;
-    if (counts && rank_failures_is_readers(q->step.failures, end))
+    /* whatever it says of the write that failed: programs may handle SIGPIPE */
+    if (counts && q->step.failures->reader_left && exit_code_of_rank(end))
         return false;
     struct command *c = find_running(q, w->root);
     q->may_start = true;
