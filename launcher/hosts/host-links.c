@@ -98,7 +98,7 @@ static void side_closed(void *arg, struct link *l, const struct error *why)
 bool host_take_side_link(struct host *h, struct link *l)
 {
     static const struct link_events events = {.frame = side_frame, .closed = side_closed};
-    if (h->link || h->state < AGENT_PLACED || h->state >= AGENT_GONE)
+    if (h->link || !h->below || h->state < AGENT_PLACED || h->state >= AGENT_GONE)
         return false;
     link_destroy(h->side); /* of an earlier try */
     h->side = l;

@@ -228,6 +228,7 @@ static bool is_forked_anew(struct starter *st)
     if (st->host->state != AGENT_STARTED || verdict_is_ending(st->all->step.verdict))
         return false;
     log_debug("host %s: the job's agent there has gone", st->host->name);
+    st->is_started_twice = true;
     starter_client_ends(st);
     if (st->is_asked_again) {
         start_without_agent(st);

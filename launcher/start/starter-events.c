@@ -180,6 +180,11 @@ static bool worker_may_live(const struct starter *st, int status)
 void starter_client_ended(struct starter *st, int status)
 {
     struct host *h = st->host;
+    if (st->is_started_twice && h->state >= AGENT_CONNECTED && starter_is_linked(st)) {
+        starter_client_ends(st); /* the link tells of the starter that has come first */
+        loop_defer_schedule(st->all->step.turn);
+        return;
+    }
     if (h->link)
         link_read_rest(h->link); /* that it has joined another host, or was done */
     starter_client_ends(st);     /* behind that: with the link's end alone less would be known */

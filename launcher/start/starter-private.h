@@ -48,8 +48,9 @@ struct starter {
     unsigned waited;               /* ticks since its first start client began: start-timeout.c */
     struct room room;
     enum agent_use agent;
-    bool has_made_agent;         /* of its start client */
-    bool is_asked_again;         /* for an agent, as the first one had gone before it forked */
+    bool has_made_agent;   /* of its start client */
+    bool is_asked_again;   /* for an agent, as the first one had gone before it forked */
+    bool is_started_twice; /* by an agent, perhaps, and by a start client: mprun takes the first */
     uint8_t agent_key[LINK_KEY]; /* of the channel, where that is the agent's connection */
 };
 

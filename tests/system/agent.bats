@@ -179,6 +179,34 @@ fails() {
     no_leftovers 20
 }
 
+# what the agent was told before it may still happen
+@test "the holder of the job's agents is killed while one forks a starter: that serves the step, and not the one that mprun starts then" {
+    MPRUN_TRANSPORT= # agents are not for stdio
+    test_options
+    for second in early late; do
+        rm -f "$AGENT".*
+        does n1 'if [ -e "$AGENT.pid" ]; then
+            echo >"$AGENT.begun" # mpstarter hears late what it has to do
+            { head -c 1; until [ -e "$AGENT.go" ]; do sleep .05; done; timeout 1 cat; } | sh -c "$command"
+            code=$?; echo >"$AGENT.ended"; exit $code
+        fi; echo $$ >"$AGENT.pid"'
+        COMMAND="$MPRUN ${MPRUN_OPTIONS[*]} -v --pmi none --keep=job --agent $AGENT --host n1" SECOND=$second \
+            run -0 --separate-stderr time_limited 30 setsid -w bash -c '
+            $COMMAND true && kill -STOP $(cat "$AGENT.pid")
+            $COMMAND sh -c "until [ $SECOND = late ] || [ -e $AGENT.ended ]; do sleep .05; done; sleep .3" 2>said & p=$!
+            until grep -q "forks the starter" said; do sleep .05; done
+            kill -9 $(pgrep -f "mpstarter --hold $$\$")
+            until [ -e "$AGENT.begun" ]; do sleep .05; done
+            kill -CONT $(cat "$AGENT.pid")
+            until grep -q ": releasing" said || [ $SECOND = early ]; do sleep .05; done
+            sleep .3; echo >"$AGENT.go"
+            wait $p; echo code $?'
+        echo "$second: $output"
+        [ "$output" = "code 0" ]
+        no_leftovers 20
+    done
+}
+
 @test "mpstarter is killed, and its agent does not end: that mprun kills the agent is not the reason" {
     needs_long
     sed -i 's/^exec sh -c/sh -c/; $a exec sleep 1000' "$AGENT"
