@@ -463,7 +463,7 @@ static bool take_one(struct starter *st)
 bool agents_take_link(struct starter *st, struct link *l)
 {
     struct starters *s = st->all;
-    if (st->agent != AGENT_MISSING)
+    if (st->agent != AGENT_MISSING || st->channel.out_fd >= 0) /* an agent has one channel */
         return false;
     start_channel_close_input(st);
     st->channel.in_fd = link_release(l, st->agent_key);

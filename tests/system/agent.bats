@@ -186,14 +186,16 @@ fails() {
     for second in early late; do
         rm -f "$AGENT".*
         does n1 'if [ -e "$AGENT.pid" ]; then
-            echo >"$AGENT.begun" # mpstarter hears late what it has to do
+            echo >"$AGENT.begun" # mpstarter comes late, or hears late what it has to do
+            until [ $SECOND = late ] || [ -e "$AGENT.go" ]; do sleep .05; done
             { head -c 1; until [ -e "$AGENT.go" ]; do sleep .05; done; timeout 1 cat; } | sh -c "$command"
             code=$?; echo >"$AGENT.ended"; exit $code
         fi; echo $$ >"$AGENT.pid"'
         COMMAND="$MPRUN ${MPRUN_OPTIONS[*]} -v --pmi none --keep=job --agent $AGENT --host n1" SECOND=$second \
             run -0 --separate-stderr time_limited 30 setsid -w bash -c '
             $COMMAND true && kill -STOP $(cat "$AGENT.pid")
-            $COMMAND sh -c "until [ $SECOND = late ] || [ -e $AGENT.ended ]; do sleep .05; done; sleep .3" 2>said & p=$!
+            $COMMAND sh -c "[ \$(ps -o ppid= -p \$PPID) = $(cat "$AGENT.pid") ] || exit 3
+                until [ $SECOND = late ] || [ -e $AGENT.ended ]; do sleep .05; done; sleep .3" 2>said & p=$!
             until grep -q "forks the starter" said; do sleep .05; done
             kill -9 $(pgrep -f "mpstarter --hold $$\$")
             until [ -e "$AGENT.begun" ]; do sleep .05; done
