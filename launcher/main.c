@@ -80,7 +80,7 @@ static int run_to_end(struct run *r)
     lone_ranks_warn_of_mix(r->plan);
     step_begin(r);
     loop_run(r->loop);
-    host_failures_say(&r->host_failures);
+    host_failures_finish(&r->host_failures);
     first = rank_failures_first(&r->rank_failures);
     if (!are_lone && !r->rank_failures.init_called && have_ended(r, first))
         lone_ranks_say(r->plan);

@@ -73,10 +73,16 @@ static void say(struct host_failures *f)
 
 void host_failures_say(struct host_failures *f)
 {
-    if (!loop_timer_is_active(&f->timer))
+    if (!loop_timer_is_active(&f->timer) || f->keeper_died)
         return;
     loop_timer_stop(&f->timer);
     say(f);
+}
+
+void host_failures_finish(struct host_failures *f)
+{
+    f->keeper_died = false;
+    host_failures_say(f);
 }
 
 /* The end of a host that is behind another may be noticed first, and much earlier: the other's
@@ -113,11 +119,16 @@ static bool list(struct host_failures *f, struct host *h, const char *text)
     return true;
 }
 
+bool host_failures_awaits(const struct host_failures *f, const struct host *h)
+{
+    return f->keeper_died && f->first == h;
+}
+
 static void add(struct host_failures *f, struct host *h, bool silent, bool keeper_died,
                 int exit_code, const char *text)
 {
     log_debug("host %s: %s", h->name, text);
-    if (f->keeper_died && host_failures_correct(f, h, exit_code, text))
+    if (host_failures_awaits(f, h) && host_failures_correct(f, h, exit_code, text))
         return;
     if (host_failures_is_consequence(f, h))
         return;

@@ -36,6 +36,8 @@ void host_failures_add(struct host_failures *f, struct host *h, bool silent, int
  * more before mprun prints it. */
 void host_failures_keeper_died(struct host_failures *f, struct host *h, int exit_code,
                                const char *text);
+/* Is it this host of which nothing better is known yet than that its keeper has died? */
+bool host_failures_awaits(const struct host_failures *f, const struct host *h);
 /* The host's starter has written its reason to mprun's standard error: mprun adds nothing, unless
  * other hosts fail with it. */
 void host_failures_was_said(struct host_failures *f, const struct host *h);
@@ -43,8 +45,11 @@ void host_failures_was_said(struct host_failures *f, const struct host *h);
  * sentence is about another host. */
 bool host_failures_correct(struct host_failures *f, const struct host *h, int exit_code,
                            const char *text);
-/* Prints the sentence that waits for the timer, if there is one. */
+/* Prints the sentence that waits for the timer, if there is one, and does not wait for the end of a
+ * start client, too. */
 void host_failures_say(struct host_failures *f);
+/* All start clients have ended: prints the sentence that waits, if there is one. */
+void host_failures_finish(struct host_failures *f);
 
 /* Is this host's end a consequence, which mprun does not report? mprun has cancelled its start,
  * told it over its side link to end, or lost the host above. */

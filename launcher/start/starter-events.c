@@ -197,6 +197,8 @@ void starter_client_ended(struct starter *st, int status)
         agents_cannot(st);
         host_mark_failed(h);
         say_client_ended(st, status);
+    } else if (status != 0 && host_failures_awaits(st->all->step.failures, h)) {
+        say_client_ended(st, status); /* a worker without keeper has cleaned up before that */
     }
     if (h->link)
         link_peer_ends(h->link);

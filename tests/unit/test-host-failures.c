@@ -81,7 +81,7 @@ static int teardown(void **state)
 
 static void assert_says(struct fixture *x, int exit_code, const char *text)
 {
-    host_failures_say(&x->failures);
+    host_failures_finish(&x->failures);
     assert_string_equal(x->verdict.text, text);
     assert_int_equal(x->verdict.exit_code, exit_code);
 }
@@ -96,6 +96,7 @@ static void test_client_says_more_than_any_keeper(void **state)
         snprintf(text, sizeof(text), "on n%d: its keeper has died", died[i] + 1);
         host_failures_keeper_died(&x->failures, &x->host[died[i]], 125, text);
     }
+    host_failures_say(&x->failures); /* all hosts have reported, before srun has ended */
     for (size_t i = 0; i < HOSTS; i++)
         host_failures_add(&x->failures, &x->host[i], false, 137, "killed by %s", "signal 9");
     assert_says(x, 137,
