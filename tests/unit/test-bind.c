@@ -110,6 +110,43 @@ static void a_step_in_a_rank_is_told_whose_its_cores_are(void **state)
     idset_free(&core.threads);
 }
 
+static void build(struct plan_topology *t, const char *text);
+static void format_binding(const struct plan_binding *b, char *buf, size_t n);
+
+/* Two packages of two cores each; the second core of each is an efficiency core. */
+static void free_cores_come_first_whatever_their_kind(void **state)
+{
+    static const struct {
+        const char *busy;
+        uint32_t ppr, nranks;
+        const char *ranks;
+    } rows[] = {
+        {"9", 0, 2, "0;2"}, {"0,2", 0, 2, "1;3"}, {"0", 0, 2, "2;1"},
+        {"0", 1, 2, "1;2"}, {"9", 1, 3, ";;"},    {"0-1", 1, 2, ";"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_topology t = {0};
+        struct plan_binding b = {0};
+        struct idset busy = {0};
+        struct binding_request how = {.ppr = rows[i].ppr,
+                                      .map = rows[i].ppr ? LEVEL_PACKAGE : LEVEL_NONE};
+        char ranks[256] = "";
+        build(&t, "0;1;2;3");
+        for (int c = 0; c < 4; c++) {
+            t.cores[c].at[LEVEL_PACKAGE] = c / 2;
+            t.cores[c].kind = c % 2 == 0;
+        }
+        assert_int_equal(idset_parse(rows[i].busy, &busy, NULL), 0);
+        assert_int_equal(plan_binding(&t, &how, rows[i].nranks, &busy, &b, NULL), 0);
+        format_binding(&b, ranks, sizeof(ranks));
+        if (strcmp(ranks, rows[i].ranks) != 0)
+            fail_msg("row %zu: '%s'", i, ranks);
+        plan_binding_free(&b);
+        plan_topology_free(&t);
+        idset_free(&busy);
+    }
+}
+
 /* "RANKS:CORES:EACH:TURN", and the cores 0 to 7. */
 static const struct {
     uint32_t set_ranks, set_cores, each, turn, nranks;
@@ -126,9 +163,6 @@ static const struct {
     {1, 9, 0, 0, 1, NULL},
     {4294967295u, 8, 0, 4294967295u, 3, "0-7;0-7;0-7"},
 };
-
-static void build(struct plan_topology *t, const char *text);
-static void format_binding(const struct plan_binding *b, char *buf, size_t n);
 
 static void no_rank_leaves_the_list_of_cpu_set(void **state)
 {
@@ -149,11 +183,48 @@ static void no_rank_leaves_the_list_of_cpu_set(void **state)
             .policy = rows[i].policy, .list_kind = CPU_LIST_ONLY, .list = "1-2"};
         struct error err = {0};
         char ranks[256] = "";
-        build(&t, "0;1;2;3/2");
+        build(&t, "0;1;2;3/1");
         assert_int_equal(plan_binding(&t, &how, rows[i].nranks, NULL, &b, &err), 0);
         format_binding(&b, ranks, sizeof(ranks));
         assert_string_equal(ranks, rows[i].ranks);
         assert_int_equal(strncmp(b.reason, rows[i].says, strlen(rows[i].says)), 0);
+        plan_binding_free(&b);
+        plan_topology_free(&t);
+    }
+}
+
+/* Four cores that may be used, of two packages; none has an L3 cache. */
+static void lists_and_parts_are_those_that_may_be_used(void **state)
+{
+    static const struct {
+        struct binding_request how;
+        const char *ranks; /* NULL: refused */
+    } rows[] = {
+        {{.list_kind = CPU_LIST_EACH, .list = "0,9;2-3"}, "0;2-3"},
+        {{.list_kind = CPU_LIST_EACH, .list = "9"}, NULL},
+        {{.list_kind = CPU_LIST_EACH, .list = "N1;N0-1"}, "2-3;0-3"},
+        {{.list_kind = CPU_LIST_EACH, .list = "N2"}, NULL},
+        {{.policy = BIND_TO, .to = LEVEL_PACKAGE}, "0;1"}, /* and of their kind */
+        {{.policy = BIND_TO, .to = LEVEL_PACKAGE, .map = LEVEL_PACKAGE}, "0;2-3"},
+        {{.policy = BIND_TO, .to = LEVEL_L3}, NULL},
+        {{.policy = BIND_TO, .to = LEVEL_L3, .if_supported = 1}, ";"},
+        {{.policy = BIND_TO, .map = LEVEL_L3}, NULL},
+        {{.policy = BIND_TO, .map = LEVEL_L3, .if_supported = 1}, "0;1"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct plan_topology t = {0};
+        struct plan_binding b = {0};
+        char ranks[256] = "";
+        build(&t, "0;1;2;3");
+        for (int c = 0; c < 4; c++) {
+            t.cores[c].at[LEVEL_NUMA] = t.cores[c].at[LEVEL_PACKAGE] = c / 2;
+            t.cores[c].at[LEVEL_L3] = -1;
+            t.cores[c].kind = c == 0;
+        }
+        int rc = plan_binding(&t, &rows[i].how, 2, NULL, &b, NULL);
+        format_binding(&b, ranks, sizeof(ranks));
+        if (rc < 0 ? rows[i].ranks != NULL : !rows[i].ranks || strcmp(ranks, rows[i].ranks) != 0)
+            fail_msg("row %zu: '%s'", i, ranks);
         plan_binding_free(&b);
         plan_topology_free(&t);
     }
@@ -402,8 +473,9 @@ static const struct {
     {"1:0;0:2", "2-3"}, {"0:*", "0-2"},   {"1:*", "3-4"}, /* what may be used of it */
     {"0-1:1", "1,4"},   {"*:0", "0,3"},   {"*", "0-4"},     {"5", NULL},        {"4-5", NULL},
     {"1:2", NULL},      {"2:0", NULL},    {"2:*", NULL},    {"99999", NULL},    {"100000", NULL},
-    {"0:", NULL},       {":0", NULL},     {"2-1", NULL},    {"0,", NULL},       {"0;;1", NULL},
-    {"S0:1", NULL},     {"0:1:2", NULL},  {"0 ", NULL},     {"", NULL},
+    {"1:0;0", "0,3"},   {"0-1:2", NULL},  {"0:", NULL},     {":0", NULL},       {"2-1", NULL},
+    {"0,", NULL},       {"0;;1", NULL},   {"S0:1", NULL},   {"0:1:2", NULL},    {"0 ", NULL},
+    {"", NULL},
 };
 
 static void ranks_get_the_cores_that_a_rank_file_names(void **state)
@@ -436,6 +508,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_request_is_met_or_refused),
         cmocka_unit_test(no_rank_leaves_the_list_of_cpu_set),
+        cmocka_unit_test(free_cores_come_first_whatever_their_kind),
+        cmocka_unit_test(lists_and_parts_are_those_that_may_be_used),
         cmocka_unit_test(ranks_of_a_set_share_its_cores),
         cmocka_unit_test(a_step_in_a_rank_is_told_whose_its_cores_are),
         cmocka_unit_test(the_table_of_bindings_holds),

@@ -164,6 +164,7 @@ static void chunks_of_a_host_are_added(void **state)
     assert_int_equal(s.cores, 5);
     assert_int_equal(s.memory, 1124);
     assert_int_equal(share_of(hosts, chunks, "n").cores, 0);
+    assert_int_equal(share_of(hosts, chunks, "n10").cores, 0);
     /* a chunk without memory has no limit, and so the host has none */
     assert_int_equal(share_of("n1:15002/0+n1:15002/1", "(n1:mem=1gb)+(n1:ncpus=1)", "n1").memory,
                      0);

@@ -109,6 +109,7 @@ static const struct {
     {"", "h_rss=512M\n", "h_rss", "user", "0,0", 4, 2 * GIB},
     {"", "h_vmem_is_consumable_job=1\n", "h_vmem_is_consumable_job", "user", "0,0", 4, GIB},
     {"host_slots=100\n", "host_slots=many\nhost_slots=\n", "host_slots", "user", "0,0", 4, 4 * GIB},
+    {"", "host_slots=100\n", "host_slots", "user", "0,0", 4, 4 * GIB},
     {"host_slots=0\n", "host_slots=2\n", "host_slots", "user", "0,0", 2, 2 * GIB},
     {"binding=explicit:0,1:SCc\n", "", "binding", "user", "", 4, 4 * GIB},
     {"", "job_owner=root\n", "job_owner", "", "0,0", 4, 4 * GIB},

@@ -354,6 +354,9 @@ static void numbers_that_do_not_agree_are_refused(void **state)
     m->nranks = 5;
     unpacked(m, "another number of ranks than 5");
     m = message();
+    m->nranks = 3;
+    unpacked(m, "another number of ranks than 3");
+    m = message();
     m->nranks = 0xffffffff;
     m->apps[1]->count = 0xffffffff - 3;
     m->hosts[1]->ranks[2] = 0xffffffff - 1;
@@ -440,6 +443,9 @@ static void strange_strings_are_refused(void **state)
     unpacked(m, "NUL");
     m = message();
     m->apps[0]->env[1].data[0] = 0;
+    unpacked(m, "NUL");
+    m = message();
+    m->apps[0]->directory.data[0] = 0;
     unpacked(m, "NUL");
     m = message();
     m->hosts[0]->host.data[0] = 0;

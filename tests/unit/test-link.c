@@ -552,6 +552,16 @@ static void a_message_inside_of_another_is_refused(void **state)
     run(t.loop);
     assert_string_equal(t.end->why.text, "protocol error: KILL inside of LAUNCH");
     one_done(&t);
+    /* nor is that of one host part of another's */
+    struct frame_header other = {.type = FRAME_LAUNCH, .host = 1};
+    uint8_t header[FRAME_HEADER];
+    frame_header_pack(&other, header);
+    t = one_end((struct link_options){.role = LINK_TRUSTED});
+    write_frame(t.fd, FRAME_LAUNCH, FRAME_MORE, "abc", 3);
+    assert_int_equal(write(t.fd, header, sizeof(header)), sizeof(header));
+    run(t.loop);
+    assert_string_equal(t.end->why.text, "protocol error: LAUNCH inside of LAUNCH");
+    one_done(&t);
 }
 
 static void feed_more(void *arg, int fd, unsigned ev)

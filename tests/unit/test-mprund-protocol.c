@@ -49,16 +49,24 @@ static void only_a_whole_request_is_one(void **state)
     assert_non_null(grant_request_fault(&r, sizeof(r)));
     r.op = GRANT_SUSPENDED + 1;
     assert_non_null(grant_request_fault(&r, sizeof(r)));
+    r = request(GRANT_ENTER);
+    r.manager = GRANT_GRIDENGINE + 1;
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
 }
 
 static void who_asks_for_a_place_says_nothing_else(void **state)
 {
-    struct grant_request r = request(GRANT_PLACE);
-    r.job[0] = '1';
-    assert_non_null(grant_request_fault(&r, sizeof(r)));
-    r = request(GRANT_PLACE);
-    r.uid = 1000;
-    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    static const size_t members[] = {
+        offsetof(struct grant_request, manager), offsetof(struct grant_request, uid),
+        offsetof(struct grant_request, memory),  offsetof(struct grant_request, pids),
+        offsetof(struct grant_request, cores),   offsetof(struct grant_request, gpus),
+        offsetof(struct grant_request, job),     offsetof(struct grant_request, task)};
+    struct grant_request r;
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        r = request(GRANT_PLACE);
+        ((char *)&r)[members[i]] = 1;
+        assert_non_null(grant_request_fault(&r, sizeof(r)));
+    }
     r = request(GRANT_TOKEN);
     r.job[0] = '1';
     assert_non_null(grant_request_fault(&r, sizeof(r)));
@@ -102,6 +110,9 @@ static void only_a_request_of_devices_names_a_cgroup(void **state)
     assert_non_null(grant_request_fault(&r, sizeof(r)));
     memset(r.cpus, 0, sizeof(r.cpus));
     r.ids[sizeof(r.ids) - 1] = 'x';
+    assert_non_null(grant_request_fault(&r, sizeof(r)));
+    memset(r.ids, 0, sizeof(r.ids));
+    memset(r.cgroup, 'x', sizeof(r.cgroup));
     assert_non_null(grant_request_fault(&r, sizeof(r)));
     for (unsigned op = GRANT_PLACE; op < GRANT_DEVICES; op++) {
         r = request((enum grant_op)op);

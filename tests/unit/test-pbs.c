@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "rm-adapters/pbs/dis.h"
+#include "rm-adapters/pbs/pbs-private.h"
 #include "rm-adapters/pbs/tm-message.h"
 
 static char file[] = "/tmp/test-pbs.XXXXXX";
@@ -77,6 +78,10 @@ static void stray_variables_make_no_job(void **state)
     assert_false(rm_adapter_pbs.detect(&nothing, reason, sizeof(reason)));
     assert_non_null(strstr(reason, "PBS_TASKNUM is 'x1'"));
     job("1");
+    unsetenv("PBS_NODEFILE");
+    assert_false(rm_adapter_pbs.detect(&nothing, reason, sizeof(reason)));
+    assert_string_equal(reason, "PBS_NODEFILE is not set as in a job of PBS or Torque");
+    job("1");
     assert_true(rm_adapter_pbs.detect(&nothing, reason, sizeof(reason)));
     assert_ptr_equal(rm_adapter_detect(&nothing, reason, sizeof(reason)), &rm_adapter_pbs);
 }
@@ -119,6 +124,13 @@ static void lines_are_slots_and_their_numbers_are_nodes(void **state)
     assert_int_equal(a.nhosts, 1);
     assert_int_equal(a.hosts[0].manager_number, 4);
     allocation_free(&a);
+    uint32_t nodes;
+    setenv("PBS_NODENUM", "2", 1);
+    assert_int_equal(pbs_own_node(&nodes), 4);
+    assert_int_equal(nodes, 5);
+    setenv("PBS_NODENUM", "3", 1); /* there is none */
+    assert_int_equal(pbs_own_node(&nodes), 0);
+    unsetenv("PBS_NODENUM");
     write_file("\n");
     assert_int_equal(rm_adapter_pbs.read_allocation(&nothing, &a, &e), -1);
     assert_non_null(strstr(e.text, "names no host"));
@@ -149,8 +161,8 @@ static void number_is(int64_t value, const char *bytes)
 
 static void numbers(void **state)
 {
-    static const char *const wrong[] = {"x",    "0",    "0+5", "2+05",
-                                        "2+4x", "99+1", "+x",  "219+99999999999999999999"};
+    static const char *const wrong[] = {"x",    "0",     "0+5", "2+05",
+                                        "2+4x", "299+1", "+x",  "219+99999999999999999999"};
     int64_t value;
     number_is(0, "+0");
     number_is(5, "+5");
@@ -161,8 +173,14 @@ static void numbers(void **state)
     number_is(1073741825, "210+1073741825");
     number_is(INT64_MAX, "219+9223372036854775807");
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-        if (dis_get_number((const uint8_t *)wrong[i], strlen(wrong[i]), &value) > 0)
+        if (dis_get_number((const uint8_t *)wrong[i], strlen(wrong[i]), &value) != -1)
             fail_msg("'%s' is a number", wrong[i]);
+    static const char *const no_bytes[] = {"-1x", "+9xxx"};
+    const uint8_t *bytes;
+    size_t n;
+    for (size_t i = 0; i < sizeof(no_bytes) / sizeof(no_bytes[0]); i++)
+        assert_int_equal(
+            dis_get_bytes((const uint8_t *)no_bytes[i], strlen(no_bytes[i]), 8, &bytes, &n), -1);
 }
 
 static void request_is(struct buffer *b, const char *payload)

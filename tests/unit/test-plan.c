@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 struct plan_case {
-    const char *slots; /* of each host: "2,2" */
+    const char *slots; /* of each host: "2,2", "2/3" with at most 3 */
     struct plan_options options;
     const char *ranks; /* of each host, or NULL: an error */
     const char *says;  /* part of the reason, or of the error */
@@ -27,6 +27,12 @@ struct plan_case {
 #define CORES(n, ph, over, each)                                                                   \
     {                                                                                              \
         .nranks = (n), .per_host = (ph), .oversubscribe = (over), .cores = (each)                  \
+    }
+
+/* sets of three ranks on two cores */
+#define SETS(n, over)                                                                              \
+    {                                                                                              \
+        .nranks = (n), .oversubscribe = (over), .cores = 2, .set_ranks = 3                         \
     }
 
 static const struct plan_case cases[] = {
@@ -89,8 +95,17 @@ static const struct plan_case cases[] = {
     {"2,2", CORES(0, 0, 0, 3), NULL,
      "place ranks of 3 cores: no host has so many slots (test); ask for fewer for each rank", 0},
     {"2", CORES(1, 0, 1, 4000000000u), "1", "more ranks than slots", 1},
+    {"4,5", SETS(0, 0), "6,6", "12 ranks in sets of 2 cores on 2 hosts", 0},
+    {"4,4", SETS(7, 0), "6,1", "", 0},
+    {"4,4", SETS(13, 0), NULL, "2 hosts have 8 slots (test), room for 12; ask for at most 12", 0},
+    {"4,4", SETS(13, 1), "7,6", "more ranks than slots", 1},
     /* bounds */
     {"1", OPT(4000000000u, 0, 1), NULL, "at most 1048576 are possible", 0},
+    {"1", OPT(IDSET_MAX + 1, 0, 1), NULL, "at most 1048576 are possible", 0},
+    {"2/3,2", OPT(8, 0, 1), "3,5", "", 1},
+    {"2/3,2/3", OPT(0, 4, 1), "3,3", "", 1},
+    {"2/3,2/3", OPT(0, 2, 1), "2,2", "", 0},
+    {"2/3,2/3", OPT(7, 0, 1), NULL, "2 hosts take no more than 6 (max_slots)", 0},
 };
 
 static void build(struct allocation *a, const char *slots)
@@ -103,6 +118,8 @@ static void build(struct allocation *a, const char *slots)
         struct alloc_host *h = allocation_add_host(a, name);
         assert_non_null(h);
         h->slots.value = (uint32_t)strtoul(at, &end, 10);
+        if (*end == '/')
+            h->max_slots = (uint32_t)strtoul(end + 1, &end, 10);
         strcpy(h->slots.source, "test");
         at = *end ? end + 1 : end;
     }
@@ -304,6 +321,18 @@ static void ranks_go_to_hosts_in_sequence(void **state)
     o.nranks = 6;
     assert_int_equal(plan(&a, &o, &p, &err), -1);
     assert_non_null(strstr(err.text, "6 ranks in sequence: 5 hosts are named"));
+    /* each host has its slots for them, or more are allowed */
+    o.nranks = 5;
+    o.cores = 2;
+    assert_int_equal(plan(&a, &o, &p, &err), 0);
+    plan_free(&p);
+    a.hosts[0].slots.value = 3;
+    assert_int_equal(plan(&a, &o, &p, &err), -1);
+    assert_non_null(
+        strstr(err.text, "2 ranks of 2 cores on 'n0', as is asked for: it has 3 slots"));
+    o.oversubscribe = 1;
+    assert_int_equal(plan(&a, &o, &p, &err), 0);
+    plan_free(&p);
     allocation_free(&a);
 }
 

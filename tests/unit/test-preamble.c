@@ -64,6 +64,9 @@ static void what_was_packed_comes_back(void **state)
     size_t n = packed(bytes);
     assert_int_equal(read_from(bytes, n, &got, rest, &e), 0);
     is_sample(&got);
+    got = (struct preamble){.host_id = 0};
+    assert_int_equal(preamble_unpack(bytes, n, &got, &e), 0);
+    is_sample(&got);
 }
 
 static void every_part_of_it_is_too_little(void **state)
@@ -73,8 +76,11 @@ static void every_part_of_it_is_too_little(void **state)
     struct error e;
     char rest[64];
     size_t n = packed(bytes);
-    for (size_t part = 0; part < n; part++)
+    for (size_t part = 0; part < n; part++) {
         assert_int_equal(read_from(bytes, part, &got, rest, &e), -1);
+        assert_int_equal(preamble_unpack(bytes, part, &got, &e), -1);
+    }
+    assert_int_equal(preamble_unpack(bytes, n + 1, &got, &e), -1);
 }
 
 static void nothing_behind_it_is_taken(void **state)

@@ -237,8 +237,9 @@ static void what_is_not_known_is_no_more_than_the_default(void **state)
         assert_int_equal(bytes(l.memory), rows[i].memory);
         assert_int_equal(bytes(l.swap), rows[i].swap);
     }
-    struct share nothing = {.slots = 0};
+    struct share nothing = {.slots = 0}, four = {.slots = 4};
     assert_int_equal(share_limits_by_default(&nothing, GIB).memory.value, GIB);
+    assert_false(share_limits_by_default(&four, (UINT64_C(1) << 62) + 1).memory.set);
 }
 
 static void every_slot_brings_processes(void **state)

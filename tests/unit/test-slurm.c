@@ -89,6 +89,11 @@ static void stray_variables_make_no_job(void **state)
 
 static void slots_are_the_tasks_of_each_node(void **state)
 {
+    job("n[1-2]", "4,1", NULL); /* a node with fewer CPUs than a task has */
+    setenv("SLURM_CPUS_PER_TASK", "2", 1);
+    granted(&nothing,
+            "n1:2/4,n2:1/1 SLURM_JOB_CPUS_PER_NODE / SLURM_CPUS_PER_TASK; job 12, 2 cores");
+    unsetenv("SLURM_CPUS_PER_TASK");
     job("n[1-2],m3", "2(x2),1", "2(x2),1");
     granted(&nothing, "n1:2/2,n2:2/2,m3:1/1 SLURM_TASKS_PER_NODE; job 12, 0 cores");
     job("n[01-03]", "8(x3)", "2,1(x2)");
@@ -150,6 +155,7 @@ static void in_a_step_the_cpus_of_the_job_count(void **state)
     /* the interactive step of salloc */
     setenv("SLURM_STEP_ID", "4294967290", 1);
     setenv("SLURM_TASKS_PER_NODE", "1(x2)", 1);
+    setenv("SLURM_STEP_TASKS_PER_NODE", "1(x2)", 1);
     granted(&nothing, "n1:1/4,n2:1/4 SLURM_TASKS_PER_NODE; job 12, 2 cores");
 }
 

@@ -193,7 +193,7 @@ static void its_time_is_bounded(void **state)
 
 static void a_key_is_made_once_and_is_roots_alone(void **state)
 {
-    char path[64] = "/tmp/test-token.XXXXXX", file[96];
+    char path[64] = "/tmp/test-token.XXXXXX", file[96], other[96];
     struct token_key a, b = {.set = 0};
     struct error e;
     struct stat st;
@@ -214,10 +214,27 @@ static void a_key_is_made_once_and_is_roots_alone(void **state)
     assert_int_equal(chmod(file, 0400), 0);
     assert_int_equal(token_key_read(file, &b, &e), 0);
     assert_memory_equal(a.bytes, b.bytes, sizeof(a.bytes));
-    assert_int_equal(unlink(file), 0);
-    assert_int_equal(symlink("/dev/null", file), 0);
+    snprintf(other, sizeof(other), "%s/other", path);
+    assert_int_equal(rename(file, other), 0);
+    assert_int_equal(symlink(other, file), 0);
     assert_int_equal(token_key_read(file, &b, &e), -1);
     assert_int_equal(unlink(file), 0);
+    if (chown(other, 1001, (gid_t)-1) == 0) { /* as root can */
+        assert_int_equal(token_key_read(other, &b, &e), -1);
+        assert_int_equal(e.code, EPERM);
+    }
+    assert_int_equal(unlink(other), 0);
+    static const mode_t open_to_others[] = {0770, 0720, 0702};
+    for (size_t i = 0; i < sizeof(open_to_others) / sizeof(open_to_others[0]); i++) {
+        assert_int_equal(chmod(path, open_to_others[i]), 0);
+        assert_int_equal(token_key_make(file, &e), -1);
+        assert_int_equal(e.code, EPERM);
+    }
+    assert_int_equal(chmod(path, 0755), 0);
+    if (chown(path, 1001, (gid_t)-1) == 0) {
+        assert_int_equal(token_key_make(file, &e), -1);
+        assert_int_equal(e.code, EPERM);
+    }
     assert_int_equal(rmdir(path), 0);
 }
 
