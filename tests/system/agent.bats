@@ -86,7 +86,7 @@ fails() {
     does n1 'echo "no way to $host" >&2; exit 255'
     fails n1 "no way to n1"
     does n1 'exit 255'
-    fails n1 "'$AGENT' ended with code 255 before mpstarter reported back" || fails n1 "agent ended with code 255 before mpstarter reported back"
+    fails n1 "$AGENT ended with code 255 before mpstarter reported back"
     does n1 'echo one >&2; echo two >&2; exit 3'
     fails n1 "ended with code 3 before mpstarter reported back: one; two"
     does n1 'kill -KILL $$'

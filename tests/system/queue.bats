@@ -167,14 +167,44 @@ good
 good
 good" ]
     [[ $stderr == *"2 of 4 commands failed" ]]
+    # nor the other ranks of the command, where that is asked for
+    queue -n 2 --enable-recovery --queue ::: sh -c '[ $MPRUN_RANK = 0 ] || exit 5; sleep 1; echo on' ::: 1
+    [[ $status = 5 && $output = on ]]
 }
 
 @test "--retries: a command that fails runs again, and its success is one" {
+    umask 027
     HOSTS=1 queue --joblog log --retries 2 --queue ::: sh -c 'echo x >>tries.$0; [ $(wc -l <tries.$0) -gt $0 ]' ::: 0 1 2 3
     [ "$status" -eq 1 ]
     [ "$(wc -l <tries.3)" -eq 3 ]
     [[ $(said) == *"exited with code 1; it is run again (2 of 2)"*"1 of 4 commands failed" ]]
     [ "$(ended log | cut -f 1-3)" = $'1\t0\t0\n2\t0\t0\n3\t0\t0\n4\t1\t0' ]
+    [ "$(stat -c %a log)" = 640 ]
+}
+
+@test "--queue: a rank that aborts gives its command the code, and how it ends then does not count" {
+    cat >abort.pl <<'END'
+use IO::Handle;
+open F, "+<&=", $ENV{PMI_FD}; F->autoflush;
+print F "cmd=init pmi_version=1 pmi_subversion=1\n"; <F>;
+print F "cmd=abort exitcode=$ARGV[0]\n" unless -e "aborted.$ARGV[0]";
+open A, ">aborted.$ARGV[0]";
+exit 3;
+END
+    HOSTS=1 queue -q --pmi pmi1 -n 1 --joblog log --queue ::: perl abort.pl ::: 0 7
+    [ "$(ended log | cut -f 1-3)" = $'1\t0\t0\n2\t7\t0' ]
+    [ "$status" -eq 7 ]
+    # but does when it runs again
+    rm aborted.*
+    HOSTS=1 queue --pmi pmi1 -n 1 --retries 1 --joblog log --queue ::: perl abort.pl ::: 7
+    [ "$(ended log | cut -f 1-3)" = $'1\t3\t0' ]
+    [[ $(said) == *"called abort with code 7; it is run again (1 of 1)"*"exited with code 3"* ]]
+}
+
+@test "--joblog: a command that is ended at a limit has the signal" {
+    HOSTS=1 queue --limit rank:cput=1s --joblog log --queue ::: sh -c 'while :; do :; done' ::: 1
+    [ "$status" -gt 128 ]
+    [ "$(ended log | cut -f 1-3)" = "1	0	$((status - 128))" ]
 }
 
 @test "--joblog and --resume: what has succeeded does not run again, also after an interruption" {

@@ -200,6 +200,21 @@ static struct sockaddr_un address(void)
     return at;
 }
 
+static void what_answers_must_be_roots(void **state)
+{
+    struct sockaddr_un at = address();
+    struct grant_request r = request(GRANT_STATUS);
+    struct error e;
+    bool was_root = seteuid(1001) == 0; /* the kernel notes who listens */
+    int listener = listen_at(&at);
+    if (was_root)
+        assert_int_equal(seteuid(0), 0);
+    assert_int_equal(grant_send(at.sun_path, &r, &e), -1);
+    assert_non_null(strstr(e.text, "what answers there is not root's"));
+    unlink(at.sun_path);
+    close(listener);
+}
+
 static void touch_lock(const char *path, char lock[128])
 {
     snprintf(lock, 128, "%s" GRANT_LOCK, path);
@@ -340,6 +355,7 @@ int main(void)
         cmocka_unit_test(only_a_request_of_devices_names_a_cgroup),
         cmocka_unit_test(text_ends_within_its_field),
         cmocka_unit_test(names_of_jobs_make_no_paths),
+        cmocka_unit_test(what_answers_must_be_roots),
         cmocka_unit_test(a_user_has_a_rate_and_a_number_of_connections),
         cmocka_unit_test(many_users_do_not_push_out_who_is_connected),
         cmocka_unit_test(a_daemon_without_a_sign_of_life_is_not_waited_for),
