@@ -31,6 +31,8 @@ PY
     [ "$status" -eq 0 ]
     [[ $stderr == *"the step is near its limit of memory: "* ]]
     [[ $stderr != *exceeded* ]]
+    run -0 --separate-stderr mprun --oversubscribe -n 2 --limit procs=2 sleep 2 # as many as it may have
+    [[ $stderr == *"the step is near its limit of processes: "* ]]
 }
 
 @test "--on-limit kill-rank ends the rank that grew last, and the others go on; warn ends none" {

@@ -94,6 +94,10 @@ as_job() { # JOB COMMAND...: as nobody in a job of its
     done
     enter 12.1 true
     enter 12.1 --cores 1 true
+    run -1 here "$MPRUND" enter --job 12.1 --user "$OTHER_UID" true
+    [[ $output == *"job 12.1 is of another user here"* ]]
+    run -1 enter 12.1 "$MPRUND" enter --job 13.1 --user "$TEST_UID" true
+    [[ $output == *" is in another job's cgroup, "* ]]
     job_kill
     mprund_gone
 }

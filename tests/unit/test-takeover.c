@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -245,6 +246,65 @@ static void test_no_signal_to_others_of_its_user(void **state)
     assert_int_equal(tried(try_parent, ROLE_READER), 2); /* it ends qstat */
 }
 
+/* ---- what it may enter ----------------------------------------------------------------------- */
+
+#define JOB "site-1-00000000"
+
+static void make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+/* A job's directory is a plain one here: what enters it is written into cgroup.procs. */
+static void test_only_who_belongs_into_a_job_enters_it(void **state)
+{
+    static const char *const dirs[] = {JOB, JOB "/task", JOB "/u", JOB "/u/home"};
+    struct stat st;
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+        assert_int_equal(mkdir(dirs[i], 0700), 0);
+    make_file(JOB "/task/cgroup.procs");
+    make_file(JOB "/u/home/cgroup.procs");
+    (void)!chown(JOB, (uid_t)-1, 1001); /* whose job it is */
+    assert_int_equal(stat(JOB, &st), 0);
+    const uid_t owner = st.st_gid, other = owner + 1;
+    const struct {
+        uid_t uid;
+        bool is_connection;
+        enum mover_part part;
+        bool may;
+    } rows[] = {
+        {owner, true, PART_HOME, true},   {other, true, PART_HOME, false},
+        {0, true, PART_HOME, false},      {0, true, PART_TASK, true},
+        {owner, true, PART_TASK, false},  {owner, false, PART_TASK, true},
+        {0, false, PART_TASK, true},      {other, false, PART_TASK, false},
+        {owner, false, PART_HOME, false},
+    };
+    struct ground g = {.n = 1, .cgroup = "/nowhere", .v2_cgroup = "/nowhere"};
+    g.part[0] = (struct ground_part){.driver = &cgroup_driver_v2, .path = "."};
+    g.part[0].fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct identity who = {.pid = getpid(),
+                           .proc = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct error e = {.code = 0};
+        who.uid = who.real_uid = rows[i].uid;
+        int rc = enter_job(&g, &who, rows[i].is_connection, JOB, rows[i].part, &e);
+        if (rc != (rows[i].may ? 0 : -1) || e.code != (rows[i].may ? 0 : EPERM))
+            fail_msg("row %zu: %d %s", i, rc, rc < 0 ? e.text : "");
+    }
+    if (chown(JOB, (uid_t)-1, 0) == 0) { /* nobody's: not even a process of root's is its user's */
+        who.uid = who.real_uid = 0;
+        assert_int_equal(enter_job(&g, &who, true, JOB, PART_HOME, NULL), -1);
+    }
+    close(g.part[0].fd);
+    close(who.proc);
+    unlink(JOB "/task/cgroup.procs");
+    unlink(JOB "/u/home/cgroup.procs");
+    for (size_t i = sizeof(dirs) / sizeof(dirs[0]); i-- > 0;)
+        assert_int_equal(rmdir(dirs[i]), 0);
+}
+
 static int go_elsewhere(void **state)
 {
     static char dir[] = "/tmp/test-takeover.XXXXXX";
@@ -263,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_only_who_connected_to_mprund),
         cmocka_unit_test(test_no_process_of_another_namespace),
         cmocka_unit_test(test_a_record_brings_one_descriptor_at_most),
+        cmocka_unit_test(test_only_who_belongs_into_a_job_enters_it),
         cmocka_unit_test(test_no_namespace_of_its_own),
         cmocka_unit_test(test_no_signal_to_others_of_its_user),
     };
