@@ -51,12 +51,14 @@ static void name_job(const struct step_plan *plan, char ret[HOLDER_JOB_MAX])
         holder_name_job(plan->adapter->name, process, ps.starttime, ret);
 }
 
-/* Does the step start agents? Where a manager may have no room for another step's task, that has
- * its starter from this one's agent. */
+/* Does the step start agents? By default where a manager may have no room for another step's task,
+ * which has its starter from this one's agent; and where mpruns that its ranks start on other hosts
+ * are to find the queue of --wait-cores. */
 static bool has_agents(const struct step_plan *plan)
 {
-    return plan->cmd->start.keep == KEEP_AS_NEEDED ? plan->adapter->again != NULL
-                                                   : plan->cmd->start.keep != KEEP_NO;
+    if (plan->cmd->start.keep != KEEP_AS_NEEDED)
+        return plan->cmd->start.keep != KEEP_NO;
+    return plan->adapter->again || (plan->waits && plan->alloc.job_id[0]);
 }
 
 int agents_find_holder(const struct step_plan *plan, struct error *err)

@@ -106,6 +106,23 @@ static bool wait_for_turn(const struct cores_turn *t, struct step_plan *p, bool 
     return so_far == HAS_SLOTS;
 }
 
+/* The queue of a job is on its script's host, mostly the first one, and mpruns on others find it by
+ * the agents there. */
+static void say_if_alone(const struct step_plan *p)
+{
+    const struct alloc_host *h = p->alloc.hosts;
+    size_t here = 0;
+    struct error e;
+    AUTO_CLOSE int fd = agents_find_holder(p, &e);
+    while (here < p->alloc.nhosts && !h[here].here)
+        here++;
+    if (fd < 0 && p->alloc.job_id[0] && here > 0 && here < p->alloc.nhosts)
+        log_warn("--wait-cores: cores that steps of other hosts' mpruns have are not waited for, "
+                 "as the job has no agent on host %s (--keep=step there, or for the mprun that has "
+                 "started this one)",
+                 h[here].name);
+}
+
 /* A holder that goes again and again is not waited for. */
 static void wait_for_slots(struct cores_turn *t, struct step_plan *p)
 {
@@ -113,6 +130,7 @@ static void wait_for_slots(struct cores_turn *t, struct step_plan *p)
     const char *why = "the process that keeps the queue has gone";
     bool has_said = false;
     pid_t holder;
+    say_if_alone(p);
     for (int i = 0; i <= HOLDER_AGAIN; i++) {
         if (has_said) /* it was killed: first, steps that have slots tell the next one */
             nanosleep(&(struct timespec){.tv_nsec = HOLDER_RETAKE_NS}, NULL);

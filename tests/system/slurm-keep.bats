@@ -81,6 +81,19 @@ nothing: NOT-FOUND" ]
     nothing_left
 }
 
+@test "--wait-cores: an mprun that a rank starts on another host waits for the script's, or warns where the job has no agent" {
+    run -0 sbatch_wait -N 2 -n 4 <<<"$BEGIN"'
+export -f k
+k --wait-cores --host n1 -n 2 sh -c "until [ -e over ]; do sleep .1; done; touch first" & p=$!
+k --wait-cores --host n2 -n 1 bash -c "hostname; k --wait-cores -n 2 sh -c \"[ ! -e first ] || echo in order\"" 2>said & q=$!
+until grep -q "waits for" said; do sleep .1; done
+touch over; wait $p $q; grep -c "not waited for" said
+k --host n2 -n 1 bash -c "hostname; k --wait-cores -n 1 true"'
+    echo "$output"
+    [ "${lines[*]}" = "n2 in order in order 0 n2 mprun: --wait-cores: cores that steps of other hosts' mpruns have are not waited for, as the job has no agent on host n2 (--keep=step there, or for the mprun that has started this one)" ]
+    nothing_left
+}
+
 # share/slurm/task-epilog, installed
 set_task_epilog() {
     local site=$HOSTS_DIR/shared/site
