@@ -34,7 +34,8 @@ static void on_signal(void *arg, int signo)
     if (signo == SIGTERM || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT) {
         snprintf(text, sizeof(text), "mpstarter on %s received SIG%s; ending its ranks",
                  h->with.hostname, sigabbrev_np(signo));
-        h->end.is_managers |= signo == SIGTERM;
+        if (signo == SIGTERM)
+            step_end_by_manager(&h->end);
         step_end_cannot_run(&h->end, EXIT_CODE_SIGNAL + signo, text);
     } else if (h->launch.step.passed_signals >> signo & 1) {
         ranks_signal(&h->ranks, signo);

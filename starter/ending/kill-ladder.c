@@ -78,7 +78,7 @@ static void kill_now(void *arg)
 void rank_kill_ladder_step(struct rank_kill_ladder *k)
 {
     double at = k->with->end->kill_time;
-    if (!k->with->end->has_begun || k->has_sent_kill || (k->has_sent_term && at >= k->kill_time))
+    if (!k->with->end->has_begun || k->has_sent_kill || (k->has_sent_term && at == k->kill_time))
         return;
     if (!k->has_sent_term) {
         k->has_sent_term = true;

@@ -30,6 +30,14 @@ void step_end_keeper_died(struct step_end *e, int exit_code, const char *text)
     end(e, exit_code, text, true);
 }
 
+void step_end_by_manager(struct step_end *e)
+{
+    double at = loop_now() + e->grace;
+    if (!e->is_managers && e->has_begun && !e->with->up->link && at > e->kill_time)
+        e->kill_time = at;
+    e->is_managers = true;
+}
+
 void step_end_kill(struct step_end *e, double grace, const char *why)
 {
     double at = loop_now() + grace;

@@ -22,5 +22,9 @@ void step_end_cannot_run(struct step_end *e, int exit_code, const char *text);
 /* The same, where the keeper has died and this host does not know why: mprun waits a while for the
  * start client's end, which may tell more. */
 void step_end_keeper_died(struct step_end *e, int exit_code, const char *text);
+/* The manager has sent TERM. If KILL was to come soon, as mprun has gone, ranks have the step's
+ * grace after all: a manager that ends a job may kill mprun with the job's script a moment before.
+ */
+void step_end_by_manager(struct step_end *e);
 /* Ends the ranks: TERM now, KILL after grace seconds. A second call can only bring KILL forward. */
 void step_end_kill(struct step_end *e, double grace, const char *why);

@@ -240,3 +240,12 @@ rank_in_state_D() {
         [[ $(grep "^mprun: " <<<"$stderr") == "mprun: rank 0 on "*" exited with code 7; the other ranks are ended" ]]
     done
 }
+
+@test "ranks whose mprun was killed a moment before the manager's TERM have the step's grace" {
+    mprun_start --kill-grace 100 -n 1 sh -c 'trap "kill \$PPID; sleep 4; touch saved; exit" TERM
+        touch began; while :; do sleep .1; done'
+    wait_until 20 test -e began
+    kill -KILL "$MPRUN_PID"
+    mprun_wait || :
+    wait_until 20 test -e saved
+}

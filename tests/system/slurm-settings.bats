@@ -137,6 +137,7 @@ EOF
     wait_until 30 all_say start
     on n0 scancel "$(job)"
     nothing_left
+    head "$(job_dir)"/said.?
     all_say TERM
     all_say saved
     sweep_up
