@@ -70,7 +70,9 @@ open_firewall() { ! command -v nft >/dev/null || on_root "$1" nft flush ruleset;
     needs_mpicc
     cp "$(mpi_program world)" "$HOSTS_DIR/shared/world"
     rm -rf "$HOSTS_DIR/shared/marks" && mkdir -m 777 "$HOSTS_DIR/shared/marks"
-    HOSTS_TEST_LIMIT=90 run -0 --separate-stderr tree "$HOSTS_DIR/shared/world" "$HOSTS_DIR/shared/marks"
+    HOSTS_TEST_LIMIT=90 run --separate-stderr tree "$HOSTS_DIR/shared/world" "$HOSTS_DIR/shared/marks"
+    echo "code $status: $output $stderr"
+    [ "$status" -eq 0 ]
     [ "$(grep -c '^rank [0-9] of 8 app 0 shared 1 ok$' <<<"$output")" -eq 8 ]
 }
 

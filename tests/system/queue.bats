@@ -271,11 +271,11 @@ END
     run bash -c '"$MPRUN" --rm local:2 --overlap --queue n echo 2>err | head -n 1; echo "${PIPESTATUS[0]}"'
     tail -n 3 err
     [ "${lines[1]}" = 141 ]
-    [[ $(cat err) == "mprun: "*" of 2000 commands did not end" ]]
+    [[ $(without_notes "$(<err)") == "mprun: "*" of 2000 commands did not end" ]]
     run bash -c '"$MPRUN" --rm local:2 --overlap --queue n sh -c "yes; exit" 2>err | head -n 1; echo "${PIPESTATUS[0]}"'
     tail -n 3 err
     [ "${lines[1]}" = 141 ]
-    [ "$(cat err)" = "mprun: 2000 of 2000 commands did not end" ]
+    [ "$(without_notes "$(<err)")" = "mprun: 2000 of 2000 commands did not end" ]
     # a program that ignores SIGPIPE
     run bash -c '"$MPRUN" --rm local:2 --overlap --queue n perl -e "\$SIG{PIPE} = q(IGNORE); \$| = 1; 1 while print qq(x\n); exit 4" 2>err | head -n 1; echo "${PIPESTATUS[0]}"'
     tail -n 3 err
